@@ -1,0 +1,109 @@
+"""A data matrix is what it can do: the verbs every storage offers.
+
+Shapes, everywhere in this folder: X (n, d); one row of `W`, `P`, `S`, ... per class,
+(k, d); one row of `m`, `v`, ... per class, (k, n). `S` is the variance scale times the
+weights, so that with q = 2 or 1 (the `power` of the noise's variance law)
+
+    m_i = Σ_j x_ij W_j        v_i = Σ_j x_ij^q S_j W_j
+
+and neither the entrywise power of X nor a matrix of variances is ever stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class RowCurvature(NamedTuple):
+    """Second derivatives of the row losses in (m, v), and the first in v, weighted."""
+
+    mm: Array
+    mv: Array
+    vv: Array
+    v: Array
+
+    def restrict(self, classes: Any) -> RowCurvature:
+        """The rows of some classes only."""
+        return RowCurvature(*(part[classes] for part in self))
+
+
+class EntryBlock:
+    """The entries of some rows, for noises that must see each of them (cumulants)."""
+
+    rows: slice
+    x: Array
+    columns: Any  # index of each entry's feature, or a full slice
+
+    def spread(self, w: Array) -> Array:
+        """Value of its feature, `w[j]`, at each entry."""
+        raise NotImplementedError
+
+    def repeat(self, c: Array) -> Array:
+        """Value of its row, `c[i]`, at each entry."""
+        raise NotImplementedError
+
+    def row_sums(self, entries: Array) -> Array:
+        """Sum of `entries` over each row."""
+        raise NotImplementedError
+
+    def column_sums(self, entries: Array, out: Array) -> None:
+        """Add the sums of `entries` over each column to `out`."""
+        raise NotImplementedError
+
+
+class Design:
+    """Verbs over a data matrix; each reads the data once."""
+
+    shape: tuple[int, int]
+
+    def minimum(self) -> float:
+        """Smallest entry, counting zeros that are not stored."""
+        raise NotImplementedError
+
+    def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
+        """Mean and variance of the scores: m, v."""
+        raise NotImplementedError
+
+    def directions(
+        self, P: Array, S: Array, T: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        """How the moments change along `P`: Σ x P, 2 Σ x^q S P and Σ x^q T P."""
+        raise NotImplementedError
+
+    def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
+        """Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j: from row slopes to a gradient."""
+        raise NotImplementedError
+
+    def curvature_diagonal(
+        self, h: RowCurvature, S: Array, power: int
+    ) -> tuple[Array, Array]:
+        """Σ mm x² + 4 mv x x^q S + 4 vv (x^q S)², and 2 Σ v x^q."""
+        raise NotImplementedError
+
+    def curvature_product(
+        self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        """The data part of a Hessian product, in one fused pass.
+
+        With a = Σ x P + a0 and e = 2 Σ x^q S P + e0 per row, A = mm a + mv e and
+        B = mv a + vv e: returns Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j, Σ A and Σ B.
+        """
+        raise NotImplementedError
+
+    def gram(self, weights: Array) -> Array:
+        """Xᵀ diag(weights) X, dense, (d, d)."""
+        raise NotImplementedError
+
+    def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
+        """Some rows times `scale`, with a column of ones if asked, dense or sparse."""
+        raise NotImplementedError
+
+    def entry_blocks(self) -> Iterator[EntryBlock]:
+        """All entries, some rows at a time."""
+        raise NotImplementedError

@@ -1,0 +1,201 @@
+"""CSR matrices: compiled passes over the stored entries, shared by threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noiseproof.design.base import Array, Design, EntryBlock, RowCurvature
+
+# Waking a thread costs what some 10⁵ entries do, so less work is not shared
+_ENTRIES_PER_THREAD = 400_000
+_BLOCK_ENTRIES = 1 << 17
+
+_Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
+T = TypeVar("T")
+
+
+class CSRDesign(Design):
+    """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
+
+    def __init__(self, X: Any, has_missing: bool = False):
+        # Numba is imported here, at the first sparse fit, to keep the import light
+        from noiseproof.design import kernels
+
+        self._kernels = kernels
+        data = np.nan_to_num(X.data, nan=0.0) if has_missing else X.data
+        self.shape = X.shape
+        self._data = data
+        self._indices = X.indices.view(f"u{X.indices.itemsize}")
+        self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
+        self._threads = _available_threads()
+        self._shares: dict[int, list[_Part]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def minimum(self) -> float:
+        return float(self._data.min(initial=0.0))
+
+    @property
+    def _csr(self) -> tuple[Any, Any, Any]:
+        return self._indptr, self._indices, self._data
+
+    def _parts(self, k: int) -> list[_Part]:
+        """Shares of a pass over all rows and `k` classes, one per thread."""
+        if k not in self._shares:
+            self._shares[k] = self._cut(k)
+        return self._shares[k]
+
+    def _cut(self, k: int) -> list[_Part]:
+        n, nnz = self.shape[0], len(self._data)
+        threads = min(self._threads, 1 + nnz * k // _ENTRIES_PER_THREAD)
+        if k >= threads:  # no two threads write to the same place
+            cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
+            return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
+        goals = np.linspace(0, nnz, threads + 1)[1:-1]
+        cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
+        return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
+
+    def _run(self, work: Callable[[_Part], T], parts: list[_Part]) -> list[T]:
+        if len(parts) == 1:
+            return [work(parts[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads)
+        return list(self._pool.map(work, parts))
+
+    def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
+        """Run a kernel whose outputs are per row, so that threads cannot collide."""
+        self._run(lambda part: kernel(*self._csr, *part, *arguments), self._parts(k))
+
+    def _scatter(
+        self, kernel: Callable[..., None], k: int, *arguments: Any, shapes: list[Any]
+    ) -> list[Array]:
+        """Run a kernel whose outputs are sums over rows: one copy per share of rows."""
+        parts = self._parts(k)
+        shared = [np.zeros(shape) for shape in shapes]
+        by_rows = len(parts) > 1 and parts[0][1] < self.shape[0]
+
+        def work(part: _Part) -> list[Array]:
+            own = [np.zeros(shape) for shape in shapes] if by_rows else shared
+            kernel(*self._csr, *part, *arguments, *own)
+            return own
+
+        pieces = self._run(work, parts)
+        if by_rows:  # in the order of the shares, so that results can be repeated
+            shared = [
+                sum(copies[1:], copies[0]) for copies in zip(*pieces, strict=True)
+            ]
+        return shared
+
+    def _rows(self, k: int) -> Array:
+        return np.empty((k, self.shape[0]))
+
+    def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
+        k = len(W)
+        m, v = self._rows(k), self._rows(k)
+        self._scan(self._kernels.moments, k, W, S, power == 2, m, v)
+        return m, v
+
+    def directions(
+        self, P: Array, S: Array, T: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        k = len(P)
+        a, e, u = self._rows(k), self._rows(k), self._rows(k)
+        self._scan(self._kernels.directions, k, P, S, T, power == 2, a, e, u)
+        return a, e, u
+
+    def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
+        (out,) = self._scatter(
+            self._kernels.pullback, len(A), A, B, S, power == 2, shapes=[S.shape]
+        )
+        return out
+
+    def curvature_diagonal(
+        self, h: RowCurvature, S: Array, power: int
+    ) -> tuple[Array, Array]:
+        diagonal, variance = self._scatter(
+            self._kernels.diagonal, len(S), *h, S, power == 2, shapes=[S.shape, S.shape]
+        )
+        return diagonal, variance
+
+    def curvature_product(
+        self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        out, sums = self._scatter(
+            self._kernels.product,
+            len(P),
+            *(P, S, h.mm, h.mv, h.vv, a0, e0, power == 2),
+            shapes=[S.shape, (2, len(P))],
+        )
+        return out, sums[0], sums[1]
+
+    def _matrix(self) -> Any:
+        signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
+        return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
+
+    def gram(self, weights: Array) -> Array:
+        X = self._matrix()
+        return np.asarray((X.T @ X.multiply(weights[:, None])).todense())
+
+    def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
+        block = self._matrix()[rows].astype(np.float64)
+        if with_one:
+            block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
+        return sp.csr_array(block.multiply(scale[:, None]))
+
+    def entry_blocks(self) -> Iterator[EntryBlock]:
+        n = self.shape[0]
+        indptr = self._indptr.astype(np.int64)
+        start = 0
+        while start < n:
+            stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_ENTRIES, "right"))
+            stop = min(n, max(start + 1, stop - 1))
+            entries = slice(indptr[start], indptr[stop])
+            yield CSRBlock(
+                slice(start, stop),
+                self._data[entries].astype(np.float64),
+                self._indices[entries],
+                indptr[start : stop + 1] - indptr[start],
+            )
+            start = stop
+
+
+class CSRBlock(EntryBlock):
+    """The stored entries of some rows of a CSR matrix."""
+
+    def __init__(self, rows: slice, x: Array, columns: Any, indptr: Any):
+        self.rows = rows
+        self.x = x
+        self.columns = columns
+        self._counts = np.diff(indptr)
+        self._starts = indptr[:-1][self._counts > 0]
+
+    def spread(self, w: Array) -> Array:
+        return w[self.columns]
+
+    def repeat(self, c: Array) -> Array:
+        return np.repeat(c, self._counts)
+
+    def row_sums(self, entries: Array) -> Array:
+        out = np.zeros(len(self._counts))
+        if entries.size:
+            out[self._counts > 0] = np.add.reduceat(entries, self._starts)
+        return out
+
+    def column_sums(self, entries: Array, out: Array) -> None:
+        out += np.bincount(self.columns, weights=entries, minlength=len(out))
+
+
+def _available_threads() -> int:
+    """Cores this process may use; joblib workers announce less through OpenMP's."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(
+        int(limit) if limit.isdigit() and int(limit) else 1 << 16, joblib.cpu_count()
+    )

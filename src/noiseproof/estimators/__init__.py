@@ -1,0 +1,32 @@
+"""Estimators: scikit-learn's view of the whole."""
+
+from __future__ import annotations
+
+from noiseproof.estimators.corrupted_copies import CorruptedCopies
+from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
+from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+from noiseproof.estimators.dropout_ridge import DropoutRidge
+from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
+from noiseproof.estimators.dropout_svc import DropoutSVC
+
+ESTIMATORS: dict[str, type] = {
+    "dropout-svc": DropoutSVC,
+    "dropout-logistic": DropoutLogisticRegression,
+    "dropout-ridge-classifier": DropoutRidgeClassifier,
+    "dropout-exponential": DropoutExponentialClassifier,
+    "dropout-ridge": DropoutRidge,
+    "dropout-poisson": DropoutPoissonRegressor,
+    "corrupted-copies": CorruptedCopies,
+}
+
+__all__ = [
+    "ESTIMATORS",
+    "CorruptedCopies",
+    "DropoutExponentialClassifier",
+    "DropoutLogisticRegression",
+    "DropoutPoissonRegressor",
+    "DropoutRidge",
+    "DropoutRidgeClassifier",
+    "DropoutSVC",
+]

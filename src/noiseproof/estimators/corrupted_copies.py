@@ -1,0 +1,233 @@
+"""Explicit corruption: the finite rival of marginalised losses."""
+
+from __future__ import annotations
+
+import hashlib
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+from noiseproof.estimators.validation import READ, read_training
+from noiseproof.noise import Noise, as_noise
+
+
+def _has(method: str) -> Any:
+    def check(self: Any) -> bool:
+        return hasattr(getattr(self, "estimator_", self._base()), method)
+
+    return available_if(check)
+
+
+class CorruptedCopies(MetaEstimatorMixin, BaseEstimator):
+    """Fit any estimator on `n_copies` corrupted copies of the data.
+
+    Chen et al. 2014, eq. (2): each row is corrupted M times, and each copy counts
+    1/M. As M grows this approaches what the Dropout estimators do in one fit, at M
+    times the cost. The copies of a row depend on its content and on `random_state`
+    only: the order of the rows does not matter, and a repeated row is a row of twice
+    the weight.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        What to fit; it should take `sample_weight`. None means plain logistic
+        regression.
+    noise : float, Noise or None, default=0.5
+        What corrupts the copies; a number is a dropout rate.
+    n_copies : int, default=8
+        The paper's M.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the corruption.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from noiseproof import CorruptedCopies
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CorruptedCopies(noise=0.3, random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "noise": "no_validation",
+        "n_copies": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        noise: Any = 0.5,
+        n_copies: int = 8,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.noise = noise
+        self.n_copies = n_copies
+        self.random_state = random_state
+
+    def _base(self) -> Any:
+        if self.estimator is None:
+            return DropoutLogisticRegression(None)
+        return self.estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Corrupt the data and fit the estimator on all copies at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, shared by its copies.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        noise, base = as_noise(self.noise), self._base()
+        noise.check()
+        X, y = read_training(self, X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weighted = has_fit_parameter(base, "sample_weight")
+        if sample_weight is not None and not weighted:
+            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        copies = _copies(X, noise, self.n_copies, seed)
+        options = {}
+        if weighted:
+            weights = np.ones(len(y)) if sample_weight is None else sample_weight
+            options = {
+                "sample_weight": np.repeat(weights, self.n_copies) / self.n_copies
+            }
+        self.estimator_ = clone(base).fit(
+            copies, np.repeat(y, self.n_copies), **options
+        )
+        if hasattr(self.estimator_, "classes_"):
+            self.classes_ = self.estimator_.classes_
+        return self
+
+    def _delegate(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **READ)
+        return getattr(self.estimator_, method)(X)
+
+    def predict(self, X: Any) -> Any:
+        """Predict with the fitted estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict for.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+            Predictions.
+        """
+        return self._delegate("predict", X)
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the fitted estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : array
+            As the estimator gives them.
+        """
+        return self._delegate("decision_function", X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the fitted estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+            As the estimator gives them.
+        """
+        return self._delegate("predict_proba", X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the fitted estimator: accuracy or R².
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score.
+        y : array-like of shape (n_samples,)
+            True targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            As the estimator's own `score`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **READ)
+        return float(self.estimator_.score(X, y, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        of_base = get_tags(self._base())
+        tags.estimator_type = of_base.estimator_type
+        tags.classifier_tags = of_base.classifier_tags
+        tags.regressor_tags = of_base.regressor_tags
+        tags.target_tags = of_base.target_tags
+        tags.input_tags.sparse = of_base.input_tags.sparse
+        tags.input_tags.allow_nan = of_base.input_tags.allow_nan
+        return tags
+
+
+def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
+    """`n_copies` corrupted copies of each row, one after another."""
+    rows = []
+    for i in range(X.shape[0]):
+        row = X[i : i + 1]
+        content = [row.data, row.indices] if sp.issparse(row) else [row]
+        digest = hashlib.blake2b(digest_size=8)
+        for part in content:
+            digest.update(np.ascontiguousarray(part).tobytes())
+        rng = np.random.default_rng([seed, int.from_bytes(digest.digest(), "big")])
+        stack = sp.vstack if sp.issparse(row) else np.vstack
+        rows.append(noise.sample(stack([row] * n_copies), rng))
+    return sp.vstack(rows, format="csr") if sp.issparse(X) else np.vstack(rows)

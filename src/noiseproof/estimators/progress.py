@@ -1,0 +1,63 @@
+"""Progress of a fit: scikit-learn's callbacks where they exist, else printed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's own, which came with 1.9."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave a method as it is."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Report", "reporting", "with_callbacks"]
+
+Report = Callable[[int, float, float], bool]
+
+
+@contextmanager
+def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Report | None]:
+    """A function that solvers call after each step, or None if nobody listens."""
+    listeners: list[Report] = []
+    context = None
+    if getattr(estimator, "_skl_callbacks", None):
+        context = estimator._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        listeners.append(_to_callbacks(estimator, context, X, y))
+    if estimator.verbose:
+        listeners.append(_printing(type(estimator).__name__))
+
+    def report(step: int, value: float, suboptimality: float) -> bool:
+        answers = [listen(step, value, suboptimality) for listen in listeners]
+        return any(answers)
+
+    yield report if listeners else None
+    if context is not None:
+        context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+
+
+def _to_callbacks(estimator: Any, context: Any, X: Any, y: Any) -> Report:
+    def listen(step: int, value: float, suboptimality: float) -> bool:
+        task = context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y))
+
+    return listen
+
+
+def _printing(name: str) -> Report:
+    def listen(step: int, value: float, suboptimality: float) -> bool:
+        print(
+            f"[{name}] step {step:4d}  objective {value:.9g}  gap {suboptimality:.1e}"
+        )
+        return False
+
+    return listen

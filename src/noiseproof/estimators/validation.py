@@ -1,0 +1,85 @@
+"""Checks of data and weights, before any work."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+READ = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": "allow-nan",
+}
+
+
+def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    """X and y as arrays, with the feature names and their number remembered."""
+    X, y = validate_data(estimator, X, y, **READ, **options)
+    return _canonical(X), y
+
+
+def read_new(estimator: Any, X: Any) -> Any:
+    """X to predict for, in the form seen in training, missing entries zeroed."""
+    X = validate_data(estimator, X, reset=False, **READ)
+    missing = missing_features(X)
+    if missing is None:
+        return X
+    check_missing(estimator, missing)
+    if sp.issparse(X):
+        return type(X)((np.nan_to_num(X.data, nan=0.0), X.indices, X.indptr), X.shape)
+    return np.where(np.isnan(X), X.dtype.type(0), X)
+
+
+def _canonical(X: Any) -> Any:
+    """The variance of an entry needs it whole: sum entries stored twice."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def missing_features(X: Any) -> NDArray[np.bool_] | None:
+    """Which features are missing (NaN) somewhere, or None if nothing is."""
+    values = X.data if sp.issparse(X) else X
+    # a sum is one pass without a temporary, and NaN survives it
+    with np.errstate(all="ignore"):
+        if not np.isnan(np.sum(values)):
+            return None
+    if not sp.issparse(X):
+        missing = np.isnan(X).any(axis=0)
+    else:
+        missing = np.zeros(X.shape[1], dtype=bool)
+        missing[X.indices[np.isnan(values)]] = True
+    return missing if missing.any() else None
+
+
+def check_missing(estimator: Any, missing: NDArray[np.bool_]) -> None:
+    """Apply the estimator's `missing` policy to features missing in new data."""
+    if estimator.missing == "error":
+        raise ValueError(
+            f"X has missing entries (NaN) in {_names(estimator, missing)}, and "
+            "missing='error' forbids them; impute them or use missing='allow'."
+        )
+    seen = getattr(estimator, "missing_in_training_", None)
+    new = missing if seen is None else missing & ~seen
+    if estimator.missing == "warn" and seen is not None and new.any():
+        warnings.warn(
+            f"Never missing in training, but now: {_names(estimator, new)}; a missing "
+            "feature adds nothing to the score.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _names(estimator: Any, missing: NDArray[np.bool_]) -> str:
+    columns = np.flatnonzero(missing)
+    names = getattr(estimator, "feature_names_in_", None)
+    shown = [repr(str(names[j])) if names is not None else str(j) for j in columns[:5]]
+    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    plural = "s" if len(columns) > 1 else ""
+    return f"feature{plural} {', '.join(shown)}{more}"

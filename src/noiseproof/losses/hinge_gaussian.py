@@ -1,0 +1,56 @@
+"""Hinge loss of a score that noise makes Gaussian."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from noiseproof.losses.base import Array, Curvatures, Exactness, MomentLoss, Slopes
+from noiseproof.noise import Noise
+
+_TINY = 1e-100
+_DENSITY = 1 / np.sqrt(2 * np.pi)
+
+
+class HingeGaussian(MomentLoss):
+    """z Φ(z/σ) + σ φ(z/σ), σ = √v, z = margin - y m.
+
+    E max(0, Z) for Z ~ N(z, v): exact for Gaussian noise, the central limit
+    approximation for any other.
+
+    Parameters
+    ----------
+    margin : float
+        The score a row needs to cost nothing.
+    """
+
+    kinked = True
+
+    def __init__(self, margin: float = 1.0):
+        self.margin = margin
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return "exact" if noise.is_gaussian else "approximation"
+
+    def _standardized(self, y: Array, m: Array, v: Array) -> tuple[Array, ...]:
+        z = self.margin - y * m
+        sigma = np.maximum(np.sqrt(v), _TINY)
+        u = np.clip(z / sigma, -1e150, 1e150)
+        return z, sigma, u, _DENSITY * np.exp(-0.5 * u * u)
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        z, sigma, u, density = self._standardized(y, m, v)
+        return z * ndtr(u) + sigma * density
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        _, sigma, u, density = self._standardized(y, m, v)
+        return Slopes(-y * ndtr(u), 0.5 * density / sigma)
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        _, sigma, u, density = self._standardized(y, m, v)
+        bump = density / sigma
+        return Curvatures(
+            bump,
+            0.5 * y * u * bump / sigma,
+            0.25 * (u * u - 1) * bump / (sigma * sigma),
+        )

@@ -1,0 +1,140 @@
+"""What every noise answers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+
+Array = NDArray[np.float64]
+
+
+class VarianceLaw(NamedTuple):
+    """Var(x~_d) = constant_d + scale_d * x_d ** power, for one noise.
+
+    The constant part acts on every entry, stored or not; the other part vanishes at
+    x = 0 and so needs the stored entries only. That split is what keeps sparse data
+    sparse under additive noise.
+    """
+
+    constant: float | Array
+    scale: float | Array
+    power: int
+
+
+class Cumulants(NamedTuple):
+    """log E exp(t x~) and its first two derivatives in t, entry by entry."""
+
+    value: Array
+    slope: Array
+    curvature: Array
+
+
+class Noise(BaseEstimator):
+    """A law that corrupts each feature on its own and leaves its mean alone.
+
+    Subclasses say how much (`level_name` names the parameter), publish a
+    `VarianceLaw`, their cumulants and a sampler. They see entries, never the model.
+    """
+
+    level_name: ClassVar[str]
+    is_additive: ClassVar[bool] = False
+    is_gaussian: ClassVar[bool] = False
+
+    @property
+    def level(self) -> float | Array:
+        """The parameter that says how strong the noise is, as float or array."""
+        value = np.asarray(getattr(self, self.level_name), dtype=np.float64)
+        return float(value) if value.ndim == 0 else value
+
+    def variance_law(self) -> VarianceLaw:
+        """How the variance of a feature depends on its value."""
+        raise NotImplementedError
+
+    def cumulants(self, x: Array, t: Array) -> Cumulants:
+        """Cumulant function at `t`, unchecked; infinite outside its domain."""
+        raise NotImplementedError
+
+    def _sample_entries(self, x: Array, rng: np.random.Generator) -> Array:
+        raise NotImplementedError
+
+    def max_slope(self) -> float | Array:
+        """The cumulant function is finite for abs(t) below this, per feature."""
+        return np.inf
+
+    def variance(self, x: ArrayLike) -> Array:
+        """Variance of the noisy feature whose clean value is `x`."""
+        x = self._checked(x)
+        constant, scale, power = self.variance_law()
+        return np.asarray(constant + scale * x**power + np.zeros_like(x))
+
+    def cgf(self, x: ArrayLike, t: ArrayLike) -> Array:
+        """Log of E exp(t x~) for a feature whose clean value is `x`."""
+        x, t = np.broadcast_arrays(self._checked(x), np.asarray(t, dtype=np.float64))
+        if np.any(np.abs(t) >= self.max_slope()):
+            raise ValueError(
+                f"The cgf of {self} is finite only where abs(t) is below "
+                f"{self.max_slope()}; use a smaller t or a smaller {self.level_name}."
+            )
+        return self.cumulants(x, t).value
+
+    def sample(self, X: Any, rng: np.random.Generator | int | None = None) -> Any:
+        """One corrupted copy of `X`, in the same container.
+
+        Missing entries (NaN) stay missing. Noise that vanishes at zero touches only
+        the stored entries of a sparse matrix; additive noise would fill it, so it
+        refuses a sparse matrix.
+        """
+        rng = np.random.default_rng(rng)
+        if sp.issparse(X):
+            return self._sample_sparse(X, rng)
+        X = np.asarray(X)
+        dtype = X.dtype if X.dtype.kind == "f" else np.float64
+        self.check(X.shape[-1], minimum=_minimum(X))
+        return self._sample_entries(X.astype(np.float64), rng).astype(dtype)
+
+    def _sample_sparse(self, X: Any, rng: np.random.Generator) -> Any:
+        if self.is_additive:
+            raise TypeError(
+                f"{type(self).__name__} noise would fill every zero of a sparse "
+                "matrix; pass X.toarray() if it fits in memory."
+            )
+        X = X.tocsr()
+        self.check(X.shape[1], minimum=_minimum(X.data))
+        dtype = X.dtype if X.dtype.kind == "f" else np.float64
+        at_entries = self.take(X.indices)
+        data = at_entries._sample_entries(X.data.astype(np.float64), rng)
+        return type(X)((data.astype(dtype), X.indices.copy(), X.indptr.copy()), X.shape)
+
+    def at(self, level: float | ArrayLike) -> Self:
+        """The same law at another level."""
+        return clone(self).set_params(**{self.level_name: level})
+
+    def take(self, columns: NDArray[Any]) -> Self:
+        """The noise of the given features, one per entry."""
+        level = self.level
+        return self if isinstance(level, float) else self.at(level[columns])
+
+    def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
+        """Raise one clear sentence if the noise cannot act on such data."""
+        name, level = f"{type(self).__name__}.{self.level_name}", self.level
+        shape = np.shape(level)
+        if shape and (len(shape) != 1 or n_features not in (None, shape[0])):
+            raise ValueError(
+                f"{name} must be a number or one value per feature; got shape {shape} "
+                f"for {n_features} features."
+            )
+        if not np.all(np.isfinite(level)) or np.any(np.asarray(level) < 0):
+            raise ValueError(f"{name} must be finite and not negative; got {level}.")
+
+    def _checked(self, x: ArrayLike) -> Array:
+        x = np.asarray(x, dtype=np.float64)
+        self.check(x.shape[-1] if x.ndim else None, minimum=_minimum(x))
+        return x
+
+
+def _minimum(x: NDArray[Any]) -> float:
+    return float(np.nanmin(x)) if x.size and not np.all(np.isnan(x)) else 0.0

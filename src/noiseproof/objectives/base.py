@@ -1,0 +1,274 @@
+"""The one place where noise, loss and design meet.
+
+    objective(θ) = ½ ‖w‖² + Σ_terms term(θ),      θ = (w, b)
+
+for `k` one-vs-rest problems at once: θ has shape (k, d + 1) or (k, d), a row per
+class, with the intercept, which is neither penalised nor noised, in the last column.
+Values are (k,), gradients (k, d + 1). Solvers see `Objective` and `Point` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from noiseproof.design import Array
+from noiseproof.objectives.preconditioner import Preconditioner
+
+
+class Curvature(Protocol):
+    """A symmetric matrix per class, known by what it does."""
+
+    @property
+    def diagonal(self) -> Array:
+        """Diagonal of each matrix, (k, d + 1)."""
+
+    def product(self, P: Array) -> Array:
+        """Product with one vector per class."""
+
+    def stiff_rows(self, k: int) -> Any:
+        """Rows, scaled, whose curvature dwarfs the rest for class `k`; or None."""
+
+    def restrict(self, classes: Any) -> Curvature:
+        """The matrices of some classes only."""
+
+
+class TermPoint(Protocol):
+    """A term evaluated at some θ."""
+
+    @property
+    def value(self) -> Array:
+        """Value of each class, (k,)."""
+
+    @property
+    def gradient(self) -> Array:
+        """Gradient of each class, (k, d + 1)."""
+
+    @property
+    def smoothing_gap(self) -> Array:
+        """What smoothing adds to the value, (k,)."""
+
+    def hessian(self) -> Curvature:
+        """Second derivatives."""
+
+    def majorizer(self) -> Curvature:
+        """Curvature of a quadratic that touches the term here from above."""
+
+    def majorizer_matrix(self, k: int) -> Array:
+        """The same for one class, as a dense matrix."""
+
+    def ray(self, P: Array) -> TermRay:
+        """The term along θ + α P."""
+
+    def restrict(self, classes: Any) -> TermPoint:
+        """The term of some classes only."""
+
+    def smoothed(self, smoothing: float) -> TermPoint:
+        """The term at the same θ, smoothed otherwise; nothing is evaluated again."""
+
+
+class TermRay(Protocol):
+    """A term along a direction."""
+
+    def value(self, alpha: Array) -> Array:
+        """Value at step `alpha`, one per class."""
+
+    def point(self, alpha: Array) -> TermPoint:
+        """The term at that step."""
+
+
+class Term(Protocol):
+    """A sum over rows of losses, C included."""
+
+    def at(self, theta: Array) -> TermPoint:
+        """Evaluate."""
+
+    def restrict(self, classes: Any) -> Term:
+        """The term of some classes only."""
+
+    def smoothed(self, smoothing: float) -> Term:
+        """The term with the kinks of its loss rounded off."""
+
+
+class Objective:
+    """½ ‖w‖² + a sum of terms.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        Sums over rows, which add up: over blocks of data, labelled or not.
+    shape : tuple of int
+        Number of classes and of parameters of each.
+    fit_intercept : bool
+        Whether the last parameter is an intercept.
+    bound : float or array of shape (d,)
+        The terms are finite only for abs(w) below this.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        shape: tuple[int, int],
+        fit_intercept: bool,
+        *,
+        kinked: bool = False,
+        has_majorizer: bool = False,
+        bound: float | Array = np.inf,
+    ):
+        self.terms = terms
+        self.shape = shape
+        self.fit_intercept = fit_intercept
+        self.kinked = kinked
+        self.has_majorizer = has_majorizer
+        self.bound = bound
+        self.penalized = np.ones(shape[1])
+        if fit_intercept:
+            self.penalized[-1] = 0.0
+
+    def at(self, theta: Array) -> Point:
+        """Evaluate at θ: one pass over the data."""
+        return Point(self, theta, [term.at(theta) for term in self.terms])
+
+    def _with_terms(self, terms: Sequence[Term], k: int) -> Objective:
+        return Objective(
+            terms,
+            (k, self.shape[1]),
+            self.fit_intercept,
+            kinked=self.kinked,
+            has_majorizer=self.has_majorizer,
+            bound=self.bound,
+        )
+
+    def restrict(self, classes: Any) -> Objective:
+        """The objective of some classes only."""
+        k = len(np.arange(self.shape[0])[classes])
+        return self._with_terms([term.restrict(classes) for term in self.terms], k)
+
+    def smoothed(self, smoothing: float) -> Objective:
+        """The objective with its kinks rounded off; it lies above this one."""
+        terms = [term.smoothed(smoothing) for term in self.terms]
+        return self._with_terms(terms, self.shape[0])
+
+
+class Point:
+    """An objective evaluated at θ; what was not asked for is not computed."""
+
+    def __init__(self, objective: Objective, theta: Array, parts: Sequence[TermPoint]):
+        self.objective = objective
+        self.theta = theta
+        self.parts = parts
+
+    @cached_property
+    def value(self) -> Array:
+        """Objective of each class, (k,)."""
+        w = self.theta * self.objective.penalized
+        return 0.5 * np.einsum("kd,kd->k", w, w) + sum(p.value for p in self.parts)
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Gradient of each class, (k, d + 1)."""
+        return self.theta * self.objective.penalized + sum(
+            part.gradient for part in self.parts
+        )
+
+    @property
+    def smoothing_gap(self) -> Array:
+        """How far the smoothed objective lies above the true one here, (k,)."""
+        return np.asarray(sum(part.smoothing_gap for part in self.parts))
+
+    def hessian(self) -> PenalizedCurvature:
+        """Second derivatives."""
+        return self._curvature([part.hessian() for part in self.parts])
+
+    def majorizer(self) -> PenalizedCurvature:
+        """Curvature of the quadratic that IRLS minimises (Chen et al. 2014)."""
+        return self._curvature([part.majorizer() for part in self.parts])
+
+    def majorizer_matrix(self, k: int) -> Array:
+        """The same for class `k`, as a dense matrix."""
+        matrix = np.diag(self.objective.penalized)
+        return matrix + sum(part.majorizer_matrix(k) for part in self.parts)
+
+    def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
+        return PenalizedCurvature(self.objective.penalized, parts)
+
+    def ray(self, P: Array) -> Ray:
+        """The objective along θ + α P."""
+        return Ray(self, P, [part.ray(P) for part in self.parts])
+
+    def restrict(self, classes: Any) -> Point:
+        """The point of some classes only; nothing is evaluated again."""
+        return Point(
+            self.objective.restrict(classes),
+            self.theta[classes],
+            [part.restrict(classes) for part in self.parts],
+        )
+
+    def smoothed(self, smoothing: float) -> Point:
+        """The same θ, smoothed otherwise; nothing is evaluated again."""
+        parts = [part.smoothed(smoothing) for part in self.parts]
+        return Point(self.objective.smoothed(smoothing), self.theta, parts)
+
+
+class Ray:
+    """An objective along a direction, with a step of its own for each class."""
+
+    def __init__(self, start: Point, P: Array, parts: Sequence[TermRay]):
+        self.start = start
+        self.P = P
+        self.parts = parts
+
+    def theta(self, alpha: Array) -> Array:
+        """θ + α P."""
+        return self.start.theta + alpha[:, None] * self.P
+
+    def value(self, alpha: Array) -> Array:
+        """Objective at step `alpha`, one per class."""
+        w = self.theta(alpha) * self.start.objective.penalized
+        penalty = 0.5 * np.einsum("kd,kd->k", w, w)
+        return penalty + sum(part.value(alpha) for part in self.parts)
+
+    def point(self, alpha: Array) -> Point:
+        """The point at step `alpha`."""
+        parts = [part.point(alpha) for part in self.parts]
+        return Point(self.start.objective, self.theta(alpha), parts)
+
+
+class PenalizedCurvature:
+    """Identity of the penalty plus the curvature of the terms."""
+
+    def __init__(self, penalized: Array, parts: Sequence[Curvature]):
+        self.penalized = penalized
+        self.parts = parts
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """Diagonal of each matrix, (k, d + 1)."""
+        return self.penalized + sum(part.diagonal for part in self.parts)
+
+    def product(self, P: Array) -> Array:
+        """Product with one vector per class: one pass over the data."""
+        return P * self.penalized + sum(part.product(P) for part in self.parts)
+
+    def preconditioner(self) -> Preconditioner:
+        """An approximate inverse."""
+        diagonal = self.diagonal
+        stiff = [self._stiff_rows(k) for k in range(len(diagonal))]
+        return Preconditioner(diagonal, stiff)
+
+    def _stiff_rows(self, k: int) -> Any:
+        found = [part.stiff_rows(k) for part in self.parts]
+        found = [rows for rows in found if rows is not None]
+        if len(found) < 2:
+            return found[0] if found else None
+        return sp.vstack([sp.csr_array(rows) for rows in found])
+
+    def restrict(self, classes: Any) -> PenalizedCurvature:
+        """The matrices of some classes only."""
+        return PenalizedCurvature(
+            self.penalized, [part.restrict(classes) for part in self.parts]
+        )

@@ -1,0 +1,91 @@
+"""What solvers take and give.
+
+A solver is a function of an objective, a start and a `Stop`; it sees θ, values,
+gradients and curvature, never data, noise or loss. It prints nothing and warns nobody.
+
+One meaning of accuracy for all: `Stop.tol` bounds the relative suboptimality
+
+    (objective - minimum) / objective  ≈  ½ gᵀ H⁻¹ g / objective,
+
+the Newton decrement, which is what a full Newton step would still gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noiseproof.design import Array
+from noiseproof.objectives import Point
+from noiseproof.solvers.conjugate_gradient import newton_step
+
+# A gain this far below the objective is lost in the rounding of its sum over rows
+_ROUNDING = 2e-14
+_MEASURE = 0.1
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop.
+
+    Parameters
+    ----------
+    tol : float
+        Relative suboptimality to reach.
+    max_iter : int
+        Steps allowed.
+    report : callable, optional
+        Called after each step with its number, the summed objective and the largest
+        relative suboptimality; a true answer stops the solver there.
+    """
+
+    tol: float
+    max_iter: int
+    report: Callable[[int, float, float], bool | None] | None = None
+
+    def looser(self, tol: float) -> Stop:
+        """The same with another accuracy."""
+        return replace(self, tol=tol)
+
+    def fewer(self, n_iter: int) -> Stop:
+        """What is left after some steps."""
+        return replace(self, max_iter=self.max_iter - n_iter)
+
+    def reached(self, gain: Array, value: Array, scale: Array) -> NDArray[np.bool_]:
+        """Whether a possible `gain` is too small to go on, for each class."""
+        size = np.abs(value)
+        return gain <= np.maximum(self.tol * size, _ROUNDING * np.maximum(size, scale))
+
+    def tell(self, step: int, value: Array, gain: Array) -> bool:
+        """Report a step; whether the user asks to stop."""
+        if self.report is None:
+            return False
+        suboptimality = float(np.max(gain / np.maximum(np.abs(value), 1e-300)))
+        return bool(self.report(step, float(value.sum()), suboptimality))
+
+
+def newton_gain(point: Point) -> Array:
+    """What a Newton step would gain: the suboptimality of each class, measured."""
+    return newton_step(point.hessian(), point.gradient, _MEASURE).gain
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a solver ended.
+
+    Parameters
+    ----------
+    point : Point
+        The objective at the last θ.
+    n_iter : int
+        Steps taken.
+    converged : bool
+        Whether the accuracy asked for was reached for every class.
+    """
+
+    point: Point
+    n_iter: int
+    converged: bool

@@ -1,0 +1,87 @@
+"""SciPy's L-BFGS, scaled by the diagonal of the Hessian at the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from noiseproof.design import Array
+from noiseproof.objectives import Objective, Point
+from noiseproof.solvers.base import Result, Stop, newton_gain
+
+_CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
+
+
+def lbfgs(objective: Objective, theta: Array, stop: Stop) -> Result:
+    """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
+    run = _Run(objective, theta, stop)
+    outcome = scipy_minimize(
+        run.evaluate,
+        (theta * run.scale).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=run.bounds(),
+        callback=run.after_step,
+        options={
+            "maxiter": stop.max_iter,
+            "maxfun": 20 * stop.max_iter,
+            "maxcor": 20,
+            "ftol": 0.0,
+            "gtol": 0.0,
+        },
+    )
+    point = run.point_at(outcome.x)
+    return Result(point, max(1, outcome.nit), run.reached or run.measure(point))
+
+
+class _Run:
+    """What one minimisation remembers between SciPy's calls."""
+
+    def __init__(self, objective: Objective, theta: Array, stop: Stop):
+        self.objective = objective
+        self.stop = stop
+        self.latest = objective.at(theta)
+        self.start_value = np.abs(self.latest.value)
+        diagonal = np.abs(self.latest.hessian().diagonal)
+        self.scale = np.sqrt(np.maximum(diagonal, 1e-8 * np.median(diagonal)))
+        self.steps = 0
+        self.reached = False
+        self.norm2_at_check = np.inf
+
+    def point_at(self, x: Array) -> Point:
+        theta = x.reshape(self.objective.shape) / self.scale
+        if not np.array_equal(theta, self.latest.theta):
+            self.latest = self.objective.at(theta)
+        return self.latest
+
+    def evaluate(self, x: Array) -> tuple[float, Array]:
+        point = self.point_at(x)
+        return float(point.value.sum()), (point.gradient / self.scale).ravel()
+
+    def bounds(self) -> Bounds | None:
+        """The box in which the objective is finite, a little smaller."""
+        if np.all(np.isinf(self.objective.bound)):
+            return None
+        limit = np.full(self.objective.shape, np.inf)
+        d = self.objective.shape[1] - self.objective.fit_intercept
+        limit[:, :d] = (1 - 1e-6) * np.asarray(self.objective.bound)
+        limit = (limit * self.scale).ravel()
+        return Bounds(-limit, limit)
+
+    def after_step(self, intermediate_result: Any) -> None:
+        point = self.point_at(intermediate_result.x)
+        self.steps += 1
+        gradient2 = np.sum((point.gradient / self.scale) ** 2, axis=1)
+        norm2 = float(gradient2.sum())
+        if norm2 <= _CHECK * self.norm2_at_check:
+            self.norm2_at_check = norm2
+            self.reached = self.measure(point)
+        if self.reached or self.stop.tell(self.steps, point.value, 0.5 * gradient2):
+            raise StopIteration
+
+    def measure(self, point: Point) -> bool:
+        gain = newton_gain(point)
+        return bool(self.stop.reached(gain, point.value, self.start_value).all())

@@ -1,0 +1,68 @@
+"""Continuation for losses with a kink: solve rounded problems, ever less rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from noiseproof.design import Array
+from noiseproof.objectives import Objective, Point
+from noiseproof.solvers.base import Result, Stop
+
+Solver = Callable[[Objective, Array, Stop], Result]
+
+_FIRST = 0.1
+_SHRINK = 0.1
+_SMALLEST = 1e-12
+_ROUGH = 1e-2  # accuracy of the first stage
+_SLACK = 0.2  # part of the gap to which a later stage is solved
+_SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
+
+
+def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> Result:
+    """Minimise with `solver`, through a sequence of smoothed objectives if kinked.
+
+    Smoothing adds noise of standard deviation ε to every score. It raises the
+    objective by a gap, known at any point without a pass over the data, that tells
+    what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
+    at once, where the features' own noise has rounded the loss off already.
+    """
+    if not objective.kinked:
+        return solver(objective, theta, stop)
+    goal = _SHARE * stop.tol
+    smoothing, tol, n_iter = _FIRST, max(stop.tol, _ROUGH), 0
+    while True:
+        left = stop.fewer(n_iter).looser(tol)
+        result = solver(objective.smoothed(smoothing), theta, left)
+        n_iter += result.n_iter
+        theta = result.point.theta
+        gap = relative_gap(result.point)
+        final = tol <= stop.tol and (gap <= goal or smoothing <= _SMALLEST)
+        if final or n_iter >= stop.max_iter:
+            true_point = objective.at(theta)
+            return Result(true_point, n_iter, final and result.converged)
+        smoothing, gap = _next_stage(result.point, smoothing, gap, goal)
+        tol = max(stop.tol, _SLACK * gap) if gap > goal else stop.tol
+
+
+def _next_stage(
+    point: Point, smoothing: float, gap: float, goal: float
+) -> tuple[float, float]:
+    """The next ε and the gap to expect there."""
+    if gap <= goal:
+        return smoothing, gap
+    shrunk = smoothing * _SHRINK
+    shrunk_gap = relative_gap(point.smoothed(shrunk))
+    # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
+    # rows on the kink. In the first case ε no longer shapes the problem: go all the
+    # way.
+    if shrunk_gap <= 2 * _SHRINK**2 * gap and shrunk_gap > goal:
+        shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
+        shrunk_gap = goal
+    return float(max(shrunk, _SMALLEST)), shrunk_gap
+
+
+def relative_gap(point: Point) -> float:
+    """Largest share of a class's objective that is due to smoothing."""
+    return float(np.max(point.smoothing_gap / np.maximum(np.abs(point.value), 1e-300)))
