@@ -53,11 +53,18 @@ class Loss:
 class MomentLoss(Loss):
     """A row loss of the mean m and the variance v of the noisy score."""
 
-    # value is not differentiable at v = 0, so solvers must approach v = 0 gradually
-    kinked: ClassVar[bool] = False
     # value = g((m - shift)² + v) + linear(m) with g concave: then the quadratic with
     # curvature 2 * slopes.v in m touches it from above, and IRLS applies
     has_majorizer: ClassVar[bool] = False
+
+    @property
+    def kink_width(self) -> float:
+        """Noise on the score that rounds the loss off well; 0 if it has no kink.
+
+        A loss with a kink is not differentiable at v = 0, so solvers must approach
+        v = 0 gradually, starting from here.
+        """
+        return 0.0
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
         """Expected loss of each row, or its bound or approximation."""

@@ -24,8 +24,6 @@ class HingeGaussian(MomentLoss):
         The score a row needs to cost nothing.
     """
 
-    kinked = True
-
     def __init__(self, margin: float = 1.0):
         self.margin = margin
 
@@ -37,6 +35,10 @@ class HingeGaussian(MomentLoss):
         sigma = np.maximum(np.sqrt(v), _TINY)
         u = np.clip(z / sigma, -1e150, 1e150)
         return z, sigma, u, _DENSITY * np.exp(-0.5 * u * u)
+
+    @property
+    def kink_width(self) -> float:
+        return self.margin  # with less, its tails are too flat to start from
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
         z, sigma, u, density = self._standardized(y, m, v)

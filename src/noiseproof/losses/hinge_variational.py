@@ -22,7 +22,6 @@ class HingeVariational(MomentLoss):
         The paper's ℓ, the score a row needs to cost nothing.
     """
 
-    kinked = True
     has_majorizer = True
 
     def __init__(self, margin: float = 1.0):
@@ -30,6 +29,10 @@ class HingeVariational(MomentLoss):
 
     def exactness(self, noise: Noise) -> Exactness:
         return "bound"
+
+    @property
+    def kink_width(self) -> float:
+        return 0.1 * self.margin
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
         z = self.margin - y * m

@@ -47,7 +47,7 @@ def marginal_objective(
         [moment],
         shape,
         fit_intercept,
-        kinked=loss.kinked,
+        kink_width=loss.kink_width,
         has_majorizer=loss.has_majorizer,
     )
 

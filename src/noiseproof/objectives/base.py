@@ -105,6 +105,10 @@ class Objective:
         Number of classes and of parameters of each.
     fit_intercept : bool
         Whether the last parameter is an intercept.
+    kink_width : float
+        Smoothing that rounds the kinks of the terms off well; 0 if they have none.
+    has_majorizer : bool
+        Whether a quadratic can touch the terms from above.
     bound : float or array of shape (d,)
         The terms are finite only for abs(w) below this.
     """
@@ -115,14 +119,14 @@ class Objective:
         shape: tuple[int, int],
         fit_intercept: bool,
         *,
-        kinked: bool = False,
+        kink_width: float = 0.0,
         has_majorizer: bool = False,
         bound: float | Array = np.inf,
     ):
         self.terms = terms
         self.shape = shape
         self.fit_intercept = fit_intercept
-        self.kinked = kinked
+        self.kink_width = kink_width
         self.has_majorizer = has_majorizer
         self.bound = bound
         self.penalized = np.ones(shape[1])
@@ -138,7 +142,7 @@ class Objective:
             terms,
             (k, self.shape[1]),
             self.fit_intercept,
-            kinked=self.kinked,
+            kink_width=self.kink_width,
             has_majorizer=self.has_majorizer,
             bound=self.bound,
         )

@@ -231,7 +231,7 @@ class MomentCurvature:
 
     def stiff_rows(self, k: int) -> Any:
         """Rows near a kink, times the root of their curvature."""
-        if not self.term.loss.kinked:
+        if not self.term.loss.kink_width:
             return None
         design = self.term.design
         # curvature of a row along itself, against that of all the others together

@@ -12,9 +12,8 @@ from noiseproof.solvers.base import Result, Stop
 
 Solver = Callable[[Objective, Array, Stop], Result]
 
-_FIRST = 0.1
 _SHRINK = 0.1
-_SMALLEST = 1e-12
+_SMALLEST = 1e-12  # of the first ε
 _ROUGH = 1e-2  # accuracy of the first stage
 _SLACK = 0.2  # part of the gap to which a later stage is solved
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
@@ -28,21 +27,22 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not objective.kinked:
+    if not objective.kink_width:
         return solver(objective, theta, stop)
-    goal = _SHARE * stop.tol
-    smoothing, tol, n_iter = _FIRST, max(stop.tol, _ROUGH), 0
+    goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
+    smoothing, tol, n_iter = objective.kink_width, max(stop.tol, _ROUGH), 0
     while True:
         left = stop.fewer(n_iter).looser(tol)
         result = solver(objective.smoothed(smoothing), theta, left)
         n_iter += result.n_iter
         theta = result.point.theta
         gap = relative_gap(result.point)
-        final = tol <= stop.tol and (gap <= goal or smoothing <= _SMALLEST)
+        final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
         if final or n_iter >= stop.max_iter:
             true_point = objective.at(theta)
             return Result(true_point, n_iter, final and result.converged)
         smoothing, gap = _next_stage(result.point, smoothing, gap, goal)
+        smoothing = max(smoothing, smallest)
         tol = max(stop.tol, _SLACK * gap) if gap > goal else stop.tol
 
 
@@ -60,7 +60,7 @@ def _next_stage(
     if shrunk_gap <= 2 * _SHRINK**2 * gap and shrunk_gap > goal:
         shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
         shrunk_gap = goal
-    return float(max(shrunk, _SMALLEST)), shrunk_gap
+    return float(shrunk), shrunk_gap
 
 
 def relative_gap(point: Point) -> float:
