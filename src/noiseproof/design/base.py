@@ -12,6 +12,7 @@ and neither the entrywise power of X nor a matrix of variances is ever stored.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,12 @@ class Design:
     def minimum(self) -> float:
         """Smallest entry, counting zeros that are not stored."""
         raise NotImplementedError
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """Σ_j x_ij² of each row, (n,)."""
+        ones = np.ones((1, self.shape[1]))
+        return self.moments(ones, ones, 2)[1][0]
 
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
         """Mean and variance of the scores: m, v."""

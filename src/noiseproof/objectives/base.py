@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from noiseproof.design import Array
 from noiseproof.objectives.preconditioner import Preconditioner
@@ -52,8 +53,8 @@ class TermPoint(Protocol):
     def smoothing_gap(self) -> Array:
         """What smoothing adds to the value, (k,)."""
 
-    def hessian(self) -> Curvature:
-        """Second derivatives."""
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> Curvature:
+        """Second derivatives; for the `majorized` classes those of the majoriser."""
 
     def majorizer(self) -> Curvature:
         """Curvature of a quadratic that touches the term here from above."""
@@ -184,9 +185,9 @@ class Point:
         """How far the smoothed objective lies above the true one here, (k,)."""
         return np.asarray(sum(part.smoothing_gap for part in self.parts))
 
-    def hessian(self) -> PenalizedCurvature:
-        """Second derivatives."""
-        return self._curvature([part.hessian() for part in self.parts])
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> PenalizedCurvature:
+        """Second derivatives; for the `majorized` classes those of the majoriser."""
+        return self._curvature([part.hessian(majorized) for part in self.parts])
 
     def majorizer(self) -> PenalizedCurvature:
         """Curvature of the quadratic that IRLS minimises (Chen et al. 2014)."""

@@ -133,7 +133,7 @@ class CumulantPoint:
                 block.column_sums(block.repeat(pull[block.rows]) * entries.slope, G[k])
         return term.linear + term.join(G, (term.signs * first).sum(axis=1))
 
-    def hessian(self) -> CumulantCurvature:
+    def hessian(self, majorized: Any = None) -> CumulantCurvature:
         return CumulantCurvature(self.term, self.theta, *self._slopes)
 
     def majorizer(self) -> CumulantCurvature:

@@ -120,10 +120,14 @@ class MomentPoint:
         G += 2 * term.law.constant * self.W * slope_v.sum(axis=1, keepdims=True)
         return term.join(G, slope_m.sum(axis=1))
 
-    def hessian(self) -> MomentCurvature:
+    def hessian(self, majorized: Any = None) -> MomentCurvature:
         curvatures = self.term.loss.curvatures(*self._rows)
         mm, mv, vv = (self.term.weights * part for part in curvatures)
-        h = RowCurvature(mm, mv, vv, self._slopes[1])
+        v = self._slopes[1]
+        if majorized is not None:
+            mm[majorized] = 2 * v[majorized]
+            mv[majorized] = vv[majorized] = 0.0
+        h = RowCurvature(mm, mv, vv, v)
         return MomentCurvature(self.term, self.W, self._scaled, h)
 
     def majorizer(self) -> MomentCurvature:
@@ -234,7 +238,10 @@ class MomentCurvature:
         if not self.term.loss.kink_width:
             return None
         design = self.term.design
-        # curvature of a row along itself, against that of all the others together
+        # curvature of a row along itself; noise of the features makes it matter less
+        stiffness = self.h.mm[k] * design.squared_norms
+        if stiffness.max(initial=0.0) <= _STIFF:
+            return None
         inverse = 1 / (1 + self.variance[k : k + 1])
         _, leverage = design.moments(np.ones_like(inverse), inverse, 2)
         stiffness = self.h.mm[k] * leverage[0]

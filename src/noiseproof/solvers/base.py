@@ -59,6 +59,10 @@ class Stop:
         size = np.abs(value)
         return gain <= np.maximum(self.tol * size, _ROUNDING * np.maximum(size, scale))
 
+    def decisive(self, value: Array) -> Array:
+        """Gains so small that they must be measured well: they end the search."""
+        return 10 * self.tol * np.abs(value)
+
     def tell(self, step: int, value: Array, gain: Array) -> bool:
         """Report a step; whether the user asks to stop."""
         if self.report is None:
@@ -69,7 +73,7 @@ class Stop:
 
 def newton_gain(point: Point) -> Array:
     """What a Newton step would gain: the suboptimality of each class, measured."""
-    return newton_step(point.hessian(), point.gradient, _MEASURE).gain
+    return newton_step(point.hessian(), point.gradient, _MEASURE, np.inf).gain
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,12 @@ import numpy as np
 from noiseproof.design import Array
 from noiseproof.objectives.base import PenalizedCurvature
 
-# Classes that are done still ride along in a pass until this part of them is done
+_MAX_ITER = 250
+# Classes that are done still ride along in a pass until this part of them is left
 _COMPACT = 0.75
+# A gain is believed when the last iteration, had it gone on like that, would have made
+# up at most this part of it (Nash and Sofer 1990)
+_STALLED = 0.5
 
 
 class Step(NamedTuple):
@@ -26,50 +30,97 @@ def dot(A: Array, B: Array) -> Array:
 
 
 def newton_step(
-    curvature: PenalizedCurvature, gradient: Array, accuracy: float, max_iter: int = 200
+    curvature: PenalizedCurvature,
+    gradient: Array,
+    accuracy: float | Array,
+    decisive: float | Array = 0.0,
 ) -> Step:
     """Minimise g·p + ½ p·H p for each class, preconditioned.
 
     A class is done when its residual, in the norm of the preconditioner, has fallen by
-    the factor `accuracy`; or where the curvature along a search direction is not
-    positive (a non-convex loss): then with what it has, at least the preconditioned
-    gradient step.
+    the factor `accuracy`. Gains below `decisive` will end the search for the minimum,
+    and a badly conditioned H hides gains from short runs: there the class goes on
+    until its gain stalls, too. Where the curvature is not positive (a non-convex loss)
+    it stops with what it has, at least the preconditioned gradient step.
     """
-    k = len(gradient)
-    out = Step(np.zeros_like(gradient), np.zeros(k))
-    preconditioner = curvature.preconditioner()
-    classes = np.arange(k)  # those still in work, as rows of all arrays below
-    active = np.ones(k, dtype=bool)
-    residual = -gradient
-    P = np.zeros_like(gradient)
-    direction = preconditioner.solve(residual)
-    rz = dot(residual, direction)
-    goal = accuracy**2 * rz
-    active &= rz > 0
-    for iteration in range(max_iter):
-        if not active.any():
+    run = _Run(curvature, gradient, accuracy, decisive)
+    for _ in range(_MAX_ITER):
+        if not run.active.any():
             break
-        if active.mean() <= _COMPACT:
-            out.P[classes] = P
-            classes, goal, rz = classes[active], goal[active], rz[active]
-            P, residual, direction = P[active], residual[active], direction[active]
-            curvature = curvature.restrict(active)
-            preconditioner = preconditioner.restrict(active)
-            active = np.ones(len(classes), dtype=bool)
-        H_direction = curvature.product(direction)
-        bend = dot(direction, H_direction)
-        flat = active & ~(bend > 0)
-        if iteration == 0:
-            P[flat] = direction[flat]
-        active &= ~flat
-        alpha = np.where(active, rz / np.where(bend > 0, bend, 1.0), 0.0)
-        P += alpha[:, None] * direction
-        residual -= alpha[:, None] * H_direction
-        out.gain[classes] += 0.5 * alpha * rz
-        Z = preconditioner.solve(residual)
-        new_rz = dot(residual, Z)
-        active &= new_rz > goal
-        direction = Z + (new_rz / np.where(rz > 0, rz, 1.0))[:, None] * direction
-        rz = new_rz
-    out.P[classes] = P
-    return out
+        run.iterate()
+    return run.result()
+
+
+class _Run:
+    """State of the classes still in work; the others have left into `out`."""
+
+    def __init__(
+        self,
+        curvature: PenalizedCurvature,
+        gradient: Array,
+        accuracy: float | Array,
+        decisive: float | Array,
+    ):
+        k = len(gradient)
+        self.out = Step(np.zeros_like(gradient), np.zeros(k))
+        self.iterations = 0
+        self.curvature = curvature
+        self.preconditioner = curvature.preconditioner()
+        self.classes = np.arange(k)
+        self.P = np.zeros_like(gradient)
+        self.gain = np.zeros(k)
+        self.decisive = np.broadcast_to(decisive, k)
+        self.residual = -gradient
+        self.direction = self.preconditioner.solve(self.residual)
+        self.norm2 = dot(self.residual, self.direction)
+        self.goal = np.asarray(accuracy) ** 2 * self.norm2
+        self.active = self.norm2 > 0
+
+    def iterate(self) -> None:
+        """One conjugate gradient iteration: one pass over the data."""
+        if self.active.mean() <= _COMPACT:
+            self._compact()
+        H_direction = self.curvature.product(self.direction)
+        bend = dot(self.direction, H_direction)
+        flat = self.active & ~(bend > 0)
+        if self.iterations == 0:
+            self.P[flat] = self.direction[flat]
+        self.active &= ~flat
+        self.iterations += 1
+        alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)
+        self.P += alpha[:, None] * self.direction
+        self.residual -= alpha[:, None] * H_direction
+        self._turn(gained=0.5 * alpha * self.norm2)
+
+    def _turn(self, gained: Array) -> None:
+        """Count the gain, decide who is done, and find the next direction."""
+        self.gain += gained
+        Z = self.preconditioner.solve(self.residual)
+        norm2 = dot(self.residual, Z)
+        unsure = (self.gain <= self.decisive) & (
+            self.iterations * gained > _STALLED * self.gain
+        )
+        self.active &= (norm2 > self.goal) | (unsure & (norm2 > 0))
+        ratio = norm2 / np.where(self.norm2 > 0, self.norm2, 1.0)
+        self.direction = Z + ratio[:, None] * self.direction
+        self.norm2 = norm2
+
+    def _compact(self) -> None:
+        """Let the classes that are done leave, so that passes get cheaper."""
+        self._store()
+        on = self.active
+        for name in ("classes", "P", "gain", "decisive", "residual", "direction"):
+            setattr(self, name, getattr(self, name)[on])
+        self.norm2, self.goal = self.norm2[on], self.goal[on]
+        self.curvature = self.curvature.restrict(on)
+        self.preconditioner = self.preconditioner.restrict(on)
+        self.active = np.ones(len(self.classes), dtype=bool)
+
+    def _store(self) -> None:
+        self.out.P[self.classes] = self.P
+        self.out.gain[self.classes] = self.gain
+
+    def result(self) -> Step:
+        """Step and gain of all classes."""
+        self._store()
+        return self.out

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noiseproof.design import Array
 from noiseproof.objectives import Objective, Point
 from noiseproof.solvers.base import Result, Stop
 from noiseproof.solvers.conjugate_gradient import Step, dot, newton_step
 
-_ACCURACY = 0.1  # of the inner solve; tighter ones cost more passes than they save
+# Accuracy of the inner solve; tighter ones cost more passes than they save
+_ACCURACY = 0.2
+_CAREFUL_ACCURACY = 0.4
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
 
@@ -20,24 +21,34 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
 
     A step costs one pass over the data for the gradient, one for the preconditioner,
     one per inner iteration and one for the line search. Classes that are done leave.
+    Far from the minimum, where a Newton step overshoots, a class takes the step of the
+    quadratic majoriser instead, if its loss has one: that never overshoots.
     """
     whole = theta.copy()
     classes = np.arange(len(theta))
     point = objective.at(theta)
     start_value = np.abs(point.value)
+    careful = objective.has_majorizer & ~theta.any(axis=1)
     converged = True
     for n_iter in range(1, stop.max_iter + 1):
-        step = newton_step(point.hessian(), point.gradient, _ACCURACY)
         value = point.value
-        point, moved = line_search(point, step)
+        step = _inexact_step(point, careful, stop.decisive(value))
+        point, alpha = line_search(point, step)
         whole[classes] = point.theta
-        reached = stop.reached(step.gain, value, start_value[classes])
-        converged &= bool(np.all(reached | moved))
-        going = moved & ~reached
+        reached = ~careful & stop.reached(step.gain, value, start_value[classes])
+        careful = objective.has_majorizer & np.where(
+            careful, step.gain > 0.1 * value, alpha < 0.3
+        )
+        going = ~reached & (alpha > 0)
+        converged &= bool(np.all(reached | going))
         if stop.tell(n_iter, point.value, step.gain) or not going.any():
             break
         if not going.all():
-            point, classes = point.restrict(going), classes[going]
+            point, classes, careful = (
+                point.restrict(going),
+                classes[going],
+                careful[going],
+            )
     else:
         converged = False
     if len(classes) < len(whole):
@@ -45,8 +56,15 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     return Result(point, n_iter, converged)
 
 
-def line_search(point: Point, step: Step) -> tuple[Point, NDArray[np.bool_]]:
-    """First of the steps 1, ½, ¼, ... that gains enough, and whether there is one."""
+def _inexact_step(point: Point, careful: Array, decisive: Array) -> Step:
+    curvature = point.hessian(majorized=careful)
+    accuracy = np.where(careful, _CAREFUL_ACCURACY, _ACCURACY)
+    decisive = np.where(careful, 0.0, decisive)
+    return newton_step(curvature, point.gradient, accuracy, decisive)
+
+
+def line_search(point: Point, step: Step) -> tuple[Point, Array]:
+    """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does."""
     slope = dot(point.gradient, step.P)
     ray = point.ray(step.P)
     alpha = np.ones(len(slope))
@@ -58,4 +76,4 @@ def line_search(point: Point, step: Step) -> tuple[Point, NDArray[np.bool_]]:
             break
         alpha[searching] /= 2
     alpha[searching] = 0.0
-    return ray.point(alpha), ~searching
+    return ray.point(alpha), alpha

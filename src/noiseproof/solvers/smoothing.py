@@ -14,7 +14,7 @@ Solver = Callable[[Objective, Array, Stop], Result]
 
 _SHRINK = 0.1
 _SMALLEST = 1e-12  # of the first ε
-_ROUGH = 1e-2  # accuracy of the first stage
+_ROUGH = 0.05  # accuracy of the first stage
 _SLACK = 0.2  # part of the gap to which a later stage is solved
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
 
