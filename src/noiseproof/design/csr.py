@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noiseproof.design.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof.design.threads import Workers
 
 # Waking a thread costs what some 10⁵ entries do, so less work is not shared
 _ENTRIES_PER_THREAD = 400_000
 _BLOCK_ENTRIES = 1 << 17
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
-T = TypeVar("T")
 
 
 class CSRDesign(Design):
@@ -36,9 +33,8 @@ class CSRDesign(Design):
         self._data = data
         self._indices = X.indices.view(f"u{X.indices.itemsize}")
         self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
-        self._threads = _available_threads()
+        self._workers = Workers()
         self._shares: dict[int, list[_Part]] = {}
-        self._pool: ThreadPoolExecutor | None = None
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -55,7 +51,7 @@ class CSRDesign(Design):
 
     def _cut(self, k: int) -> list[_Part]:
         n, nnz = self.shape[0], len(self._data)
-        threads = min(self._threads, 1 + nnz * k // _ENTRIES_PER_THREAD)
+        threads = min(self._workers.count, 1 + nnz * k // _ENTRIES_PER_THREAD)
         if k >= threads:  # no two threads write to the same place
             cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
             return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
@@ -63,16 +59,11 @@ class CSRDesign(Design):
         cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
-    def _run(self, work: Callable[[_Part], T], parts: list[_Part]) -> list[T]:
-        if len(parts) == 1:
-            return [work(parts[0])]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads)
-        return list(self._pool.map(work, parts))
-
     def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
         """Run a kernel whose outputs are per row, so that threads cannot collide."""
-        self._run(lambda part: kernel(*self._csr, *part, *arguments), self._parts(k))
+        self._workers.map(
+            lambda part: kernel(*self._csr, *part, *arguments), self._parts(k)
+        )
 
     def _scatter(
         self, kernel: Callable[..., None], k: int, *arguments: Any, shapes: list[Any]
@@ -87,7 +78,7 @@ class CSRDesign(Design):
             kernel(*self._csr, *part, *arguments, *own)
             return own
 
-        pieces = self._run(work, parts)
+        pieces = self._workers.map(work, parts)
         if by_rows:  # in the order of the shares, so that results can be repeated
             shared = [
                 sum(copies[1:], copies[0]) for copies in zip(*pieces, strict=True)
@@ -191,11 +182,3 @@ class CSRBlock(EntryBlock):
 
     def column_sums(self, entries: Array, out: Array) -> None:
         out += np.bincount(self.columns, weights=entries, minlength=len(out))
-
-
-def _available_threads() -> int:
-    """Cores this process may use; joblib workers announce less through OpenMP's."""
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(
-        int(limit) if limit.isdigit() and int(limit) else 1 << 16, joblib.cpu_count()
-    )

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof.design.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof.design.threads import Workers
 
+# Waking a thread costs what some 10⁶ multiplications do, so less work is not shared
+_PRODUCTS_PER_THREAD = 4_000_000
 _BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: a block and its squares stay in cache
+
+
+_Block = tuple[slice, Array]
+_PowerBlock = tuple[slice, Array, Array]
 
 
 class DenseDesign(Design):
@@ -25,26 +33,27 @@ class DenseDesign(Design):
         self.shape = X.shape
         self._clean = X.dtype == np.float64 and not has_missing
         self._order: Literal["C", "F"] = "C" if X.flags.c_contiguous else "F"
+        self._workers = Workers()
         self._rows = max(16, _BLOCK_ENTRIES // max(1, X.shape[1]))
 
     def minimum(self) -> float:
         return min((float(B.min(initial=0.0)) for _, B in self._blocks()), default=0.0)
 
-    def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        n = self.shape[0]
-        for start in range(0, n, self._rows):
-            rows = slice(start, min(n, start + self._rows))
+    def _blocks(self, start: int = 0, stop: int | None = None) -> Iterator[_Block]:
+        end = self.shape[0] if stop is None else stop
+        for low in range(start, end, self._rows):
+            rows = slice(low, min(end, low + self._rows))
             block = self.X[rows]
             if not self._clean:
                 block = block.astype(np.float64, order=self._order)
                 np.nan_to_num(block, copy=False, nan=0.0)
             yield rows, block
 
-    def _powers(self, power: int) -> Iterator[tuple[slice, Array, Array]]:
-        buffer = np.empty(
-            (min(self._rows, self.shape[0]), self.shape[1]), order=self._order
-        )
-        for rows, B in self._blocks():
+    def _powers(self, part: tuple[int, int], power: int) -> Iterator[_PowerBlock]:
+        """Blocks of some rows with their entrywise power."""
+        size = (min(self._rows, part[1] - part[0]), self.shape[1])
+        buffer = np.empty(size, order=self._order)
+        for rows, B in self._blocks(*part):
             if power == 2:
                 Q = buffer[: B.shape[0]]
                 np.multiply(B, B, out=Q)
@@ -52,15 +61,40 @@ class DenseDesign(Design):
             else:
                 yield rows, B, B
 
+    def _share(
+        self, k: int, work: Callable[[_PowerBlock], Any], power: int
+    ) -> list[Any]:
+        """Do `work` on every block, rows shared by threads; sum what it returns."""
+        n, d = self.shape
+        threads = min(self._workers.count, 1 + n * d * k // _PRODUCTS_PER_THREAD)
+        cuts = np.linspace(0, n, threads + 1).astype(int).tolist()
+
+        def run(part: tuple[int, int]) -> list[Any]:
+            sums: list[Any] = []
+            for block in self._powers(part, power):
+                terms = work(block)
+                sums = (
+                    [s + t for s, t in zip(sums, terms, strict=True)] if sums else terms
+                )
+            return sums
+
+        pieces = self._workers.map(run, list(pairwise(cuts)))
+        return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
+
     def _empty(self, k: int) -> Array:
         return np.empty((k, self.shape[0]))
 
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
         m, v = self._empty(len(W)), self._empty(len(W))
         SW = S * W
-        for rows, B, Q in self._powers(power):
+
+        def work(block: _PowerBlock) -> list[Any]:
+            rows, B, Q = block
             m[:, rows] = W @ B.T
             v[:, rows] = SW @ Q.T
+            return []
+
+        self._share(len(W), work, power)
         return m, v
 
     def directions(
@@ -68,45 +102,52 @@ class DenseDesign(Design):
     ) -> tuple[Array, Array, Array]:
         a, e, u = self._empty(len(P)), self._empty(len(P)), self._empty(len(P))
         both = np.concatenate([2 * S * P, T * P])
-        for rows, B, Q in self._powers(power):
+
+        def work(block: _PowerBlock) -> list[Any]:
+            rows, B, Q = block
             a[:, rows] = P @ B.T
             e[:, rows], u[:, rows] = np.split(both @ Q.T, 2)
+            return []
+
+        self._share(len(P), work, power)
         return a, e, u
 
     def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
-        mean, variance = np.zeros_like(S), np.zeros_like(S)
-        for rows, block, Q in self._powers(power):
-            mean += A[:, rows] @ block
-            variance += B[:, rows] @ Q
-        return mean + 2 * S * variance
+        def work(block: _PowerBlock) -> list[Any]:
+            rows, X, Q = block
+            return [A[:, rows] @ X, B[:, rows] @ Q]
+
+        mean, variance = self._share(len(S), work, power)
+        return np.asarray(mean + 2 * S * variance)
 
     def curvature_diagonal(
         self, h: RowCurvature, S: Array, power: int
     ) -> tuple[Array, Array]:
-        mm, mv, vv, v = (np.zeros_like(S) for _ in range(4))
-        for rows, B, Q in self._powers(power):
-            squares = Q if power == 2 else B * B
-            mm += h.mm[:, rows] @ squares
-            mv += h.mv[:, rows] @ (B * Q)
-            vv += h.vv[:, rows] @ (Q * Q)
-            v += h.v[:, rows] @ Q
+        def work(block: _PowerBlock) -> list[Any]:
+            rows, X, Q = block
+            squares = Q if power == 2 else X * X
+            cubes, fourths = X * Q, Q * Q
+            mm, mv, vv, v = (part[:, rows] for part in h)
+            return [mm @ squares, mv @ cubes, vv @ fourths, v @ Q]
+
+        mm, mv, vv, v = self._share(len(S), work, power)
         return mm + 4 * S * (mv + S * vv), 2 * v
 
     def curvature_product(
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        mean, variance = np.zeros_like(S), np.zeros_like(S)
-        sum_a, sum_b = np.zeros(len(P)), np.zeros(len(P))
         SP = 2 * S * P
-        for rows, block, Q in self._powers(power):
-            a = P @ block.T + a0[:, None]
+
+        def work(block: _PowerBlock) -> list[Any]:
+            rows, X, Q = block
+            a = P @ X.T + a0[:, None]
             e = SP @ Q.T + e0[:, None]
-            A = h.mm[:, rows] * a + h.mv[:, rows] * e
-            B = h.mv[:, rows] * a + h.vv[:, rows] * e
-            mean += A @ block
-            variance += B @ Q
-            sum_a += A.sum(axis=1)
-            sum_b += B.sum(axis=1)
+            mm, mv, vv = h.mm[:, rows], h.mv[:, rows], h.vv[:, rows]
+            A = mm * a + mv * e
+            B = mv * a + vv * e
+            return [A @ X, B @ Q, A.sum(axis=1), B.sum(axis=1)]
+
+        mean, variance, sum_a, sum_b = self._share(len(P), work, power)
         return mean + 2 * S * variance, sum_a, sum_b
 
     def gram(self, weights: Array) -> Array:

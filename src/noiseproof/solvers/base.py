@@ -40,11 +40,14 @@ class Stop:
     report : callable, optional
         Called after each step with its number, the summed objective and the largest
         relative suboptimality; a true answer stops the solver there.
+    done_iter : int
+        Steps that earlier stages have taken.
     """
 
     tol: float
     max_iter: int
     report: Callable[[int, float, float], bool | None] | None = None
+    done_iter: int = 0
 
     def looser(self, tol: float) -> Stop:
         """The same with another accuracy."""
@@ -52,7 +55,8 @@ class Stop:
 
     def fewer(self, n_iter: int) -> Stop:
         """What is left after some steps."""
-        return replace(self, max_iter=self.max_iter - n_iter)
+        left = self.max_iter - n_iter
+        return replace(self, max_iter=left, done_iter=self.done_iter + n_iter)
 
     def reached(self, gain: Array, value: Array, scale: Array) -> NDArray[np.bool_]:
         """Whether a possible `gain` is too small to go on, for each class."""
@@ -63,12 +67,12 @@ class Stop:
         """Gains so small that they must be measured well: they end the search."""
         return 10 * self.tol * np.abs(value)
 
-    def tell(self, step: int, value: Array, gain: Array) -> bool:
+    def tell(self, step: int, value: Array, relative_gain: Array) -> bool:
         """Report a step; whether the user asks to stop."""
         if self.report is None:
             return False
-        suboptimality = float(np.max(gain / np.maximum(np.abs(value), 1e-300)))
-        return bool(self.report(step, float(value.sum()), suboptimality))
+        gain = float(np.max(relative_gain))
+        return bool(self.report(self.done_iter + step, float(value.sum()), gain))
 
 
 def newton_gain(point: Point) -> Array:

@@ -30,7 +30,7 @@ def irls(objective: Objective, theta: Array, stop: Stop) -> Result:
         step = _least_squares(point)
         value = point.value
         point = objective.at(point.theta + step.P)
-        if stop.tell(n_iter, point.value, step.gain):
+        if stop.tell(n_iter, point.value, step.gain / np.abs(value)):
             break
         # the quadratic lies above, so it promises less than there is to gain
         promising = stop.reached(step.gain, value, start_value).all()

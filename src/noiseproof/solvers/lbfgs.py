@@ -79,7 +79,9 @@ class _Run:
         if norm2 <= _CHECK * self.norm2_at_check:
             self.norm2_at_check = norm2
             self.reached = self.measure(point)
-        if self.reached or self.stop.tell(self.steps, point.value, 0.5 * gradient2):
+        if self.reached or self.stop.tell(
+            self.steps, point.value, 0.5 * gradient2 / np.abs(point.value)
+        ):
             raise StopIteration
 
     def measure(self, point: Point) -> bool:

@@ -27,21 +27,22 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     whole = theta.copy()
     classes = np.arange(len(theta))
     point = objective.at(theta)
-    start_value = np.abs(point.value)
+    values = point.value.copy()
+    start_value = np.abs(values)
     careful = objective.has_majorizer & ~theta.any(axis=1)
     converged = True
     for n_iter in range(1, stop.max_iter + 1):
         value = point.value
         step = _inexact_step(point, careful, stop.decisive(value))
         point, alpha = line_search(point, step)
-        whole[classes] = point.theta
+        whole[classes], values[classes] = point.theta, point.value
         reached = ~careful & stop.reached(step.gain, value, start_value[classes])
         careful = objective.has_majorizer & np.where(
             careful, step.gain > 0.1 * value, alpha < 0.3
         )
         going = ~reached & (alpha > 0)
         converged &= bool(np.all(reached | going))
-        if stop.tell(n_iter, point.value, step.gain) or not going.any():
+        if stop.tell(n_iter, values, step.gain / np.abs(value)) or not going.any():
             break
         if not going.all():
             point, classes, careful = (

@@ -1,0 +1,48 @@
+"""Sharing a pass over the data among threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+Part = TypeVar("Part")
+Out = TypeVar("Out")
+
+
+class Workers:
+    """A pool of threads, made at the first pass that is large enough for it.
+
+    The work must release the GIL: compiled kernels and BLAS do. BLAS gets one thread
+    in each of ours: its own spin-waiting costs more than it brings on narrow products.
+    """
+
+    def __init__(self) -> None:
+        self.count = available_threads()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def map(self, work: Callable[[Part], Out], parts: Sequence[Part]) -> list[Out]:
+        """Results of `work`, in the order of the parts."""
+        if len(parts) == 1:
+            return [work(parts[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count)
+        with _blas().limit(limits=1, user_api="blas"):
+            return list(self._pool.map(work, parts))
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController()
+
+
+def available_threads() -> int:
+    """Cores this process may use; joblib's workers announce less through OpenMP's."""
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = joblib.cpu_count()
+    return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores
