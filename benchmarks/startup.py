@@ -1,0 +1,41 @@
+"""What `import noiseproof` and a first sparse fit add, in fresh processes.
+
+python benchmarks/startup.py
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+
+CLOCK = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+SETUP = (
+    "import numpy as np, scipy.sparse as sp; from noiseproof import DropoutSVC; "
+    "X = sp.random(200, 50, 0.2, format='csr', random_state=0); "
+    "y = np.arange(200) % 2; "
+)
+
+
+def median(code: str, repeats: int = 9) -> float:
+    runs = [
+        float(subprocess.check_output([sys.executable, "-c", code]))
+        for _ in range(repeats + 1)
+    ]
+    return statistics.median(runs[1:])
+
+
+def main() -> None:
+    peer = median(CLOCK.format("import sklearn.linear_model"))
+    ours = median(CLOCK.format("import sklearn.linear_model, noiseproof"))
+    print(f"import sklearn.linear_model {peer:.3f} s, with noiseproof {ours:.3f} s: "
+          f"adds {ours - peer:.3f} s")  # fmt: skip
+    fit = "DropoutSVC().fit(X, y)"
+    first = median(SETUP + CLOCK.format(fit))
+    again = median(SETUP + fit + "; " + CLOCK.format(fit))
+    print(f"first fit in a process {first:.3f} s, the next {again:.3f} s: "
+          f"adds {first - again:.3f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
