@@ -7,25 +7,30 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
-from noiseproof.design import Array, as_design
+from noiseproof.design import Array, Design, as_design
+from noiseproof.estimators.linear import LinearModel
 from noiseproof.estimators.progress import CallbackSupportMixin, reporting
 from noiseproof.estimators.validation import (
     check_missing,
     missing_features,
-    read_new,
+    read_unlabeled,
 )
 from noiseproof.losses import Loss, MomentLoss, make_loss
 from noiseproof.noise import Noise, as_noise
-from noiseproof.objectives import marginal_objective
+from noiseproof.objectives import (
+    Objective,
+    marginal_objective,
+    semi_supervised_objective,
+)
 from noiseproof.solvers import Result, Stop, check_solver, minimize
 
 
-class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
+class MarginalEstimator(CallbackSupportMixin, LinearModel):
     """Minimise ½ ‖w‖² + C Σ_i s_i E[loss(y_i, w·x~_i + b)] over w and b.
 
     Subclasses name a loss of the registry and the expectation, and unpack θ.
@@ -40,8 +45,6 @@ class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
     max_iter: int
     warm_start: bool
     missing: str
-    coef_: Any
-    intercept_: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "noise": [Real, Noise, None],
@@ -51,6 +54,7 @@ class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
+        "unlabeled_weight": [Interval(Real, 0, None, closed="left")],
         "missing": [StrOptions({"allow", "warn", "error"})],
         "verbose": ["verbose"],
     }
@@ -66,15 +70,28 @@ class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
         expectation = getattr(self, "expectation", "exact")
         return make_loss(self._loss, expectation)
 
-    def _prepare(self) -> tuple[Noise, Loss, Any]:
+    def _prepare(self, X_unlabeled: Any = None) -> tuple[Noise, Loss, Any]:
         """Noise, loss and solver from the parameters, or one clear sentence."""
         self._validate_params()
         loss = self._make_loss()
         has_majorizer = isinstance(loss, MomentLoss) and loss.has_majorizer
-        solver = check_solver(self.solver, has_majorizer, type(loss).__name__)
+        served = type(loss).__name__
+        if X_unlabeled is not None:
+            self._check_label_free(loss)
+            has_majorizer, served = False, f"{served} with X_unlabeled"
+        solver = check_solver(self.solver, has_majorizer, served)
         noise = as_noise(self.noise)
         noise.check()
         return noise, loss, solver
+
+    def _check_label_free(self, loss: Loss) -> None:
+        if not loss.label_free_penalty:
+            raise ValueError(
+                f"{type(self).__name__} cannot use X_unlabeled: the noising penalty of "
+                f"{type(loss).__name__} depends on the labels, which those rows lack; "
+                "use DropoutLogisticRegression with expectation 'variational', "
+                "'taylor' or 'gaussian', DropoutRidge or DropoutPoissonRegressor."
+            )
 
     def _weights(self, X: Any, sample_weight: Any) -> Array:
         return np.asarray(
@@ -83,22 +100,44 @@ class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
             )
         )
 
-    def _minimize(
-        self, X: Any, Y: Array, weights: Array, parts: tuple[Noise, Loss, Any]
-    ) -> Result:
-        """Fit a row of `Y` per class, all together."""
-        noise, loss, solver = parts
+    def _design(self, X: Any, noise: Noise) -> tuple[Design, NDArray[np.bool_]]:
+        """The data as a design that the noise can act on, and what is missing in it."""
         missing = missing_features(X)
         if missing is not None:
             check_missing(self, missing)
-        self.missing_in_training_ = (
-            np.zeros(X.shape[1], dtype=bool) if missing is None else missing
-        )
         design = as_design(X, has_missing=missing is not None)
         noise.check(X.shape[1], minimum=design.minimum())
-        objective = marginal_objective(
-            design, Y, self.C * weights, noise, loss, self.fit_intercept
-        )
+        nowhere = np.zeros(X.shape[1], dtype=bool)
+        return design, nowhere if missing is None else missing
+
+    def _objective(
+        self, X: Any, Y: Array, weights: Array, noise: Noise, loss: Loss, Zs: list[Any]
+    ) -> Objective:
+        design, self.missing_in_training_ = self._design(X, noise)
+        weights = self.C * weights
+        alpha = getattr(self, "unlabeled_weight", 0.0)
+        if not Zs or alpha == 0:
+            return marginal_objective(
+                design, Y, weights, noise, loss, self.fit_intercept
+            )
+        unlabeled = [self._design(Z, noise)[0] for Z in Zs]
+        return semi_supervised_objective(
+            design, Y, weights, noise, loss, self.fit_intercept,
+            unlabeled=unlabeled, alpha=alpha, C=self.C,
+        )  # fmt: skip
+
+    def _minimize(
+        self,
+        X: Any,
+        Y: Array,
+        weights: Array,
+        parts: tuple[Noise, Loss, Any],
+        X_unlabeled: Any = None,
+    ) -> Result:
+        """Fit a row of `Y` per class, all together."""
+        noise, loss, solver = parts
+        Zs = read_unlabeled(self, X_unlabeled)
+        objective = self._objective(X, Y, weights, noise, loss, Zs)
         start = self._start(objective.shape, objective.bound)
         with reporting(self, X, Y) as report:
             stop = Stop(self.tol, self.max_iter, report)
@@ -138,16 +177,3 @@ class MarginalEstimator(CallbackSupportMixin, BaseEstimator):
         value = result.point.value
         self.objective_ = float(value[0]) if k == 1 else value.copy()
         self.n_iter_ = result.n_iter
-
-    def _scores(self, X: Any) -> Array:
-        """w·x + b for new rows, (n, k); a missing feature adds nothing."""
-        check_is_fitted(self)
-        X = read_new(self, X)
-        coef = np.atleast_2d(self.coef_)
-        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -36,6 +36,9 @@ class DropoutRidge(MarginalRegressor):
         Steps allowed before a `ConvergenceWarning`.
     warm_start : bool, default=False
         Whether to start from the last solution.
+    unlabeled_weight : float, default=0.4
+        What a row of `X_unlabeled` counts in the noising penalty against a labelled
+        one, the paper's α.
     missing : {"allow", "warn", "error"}, default="allow"
         What to do with NaN in X, which means that the feature is not there and adds
         nothing to the score: allow it, warn where the feature was never missing in
@@ -78,6 +81,7 @@ class DropoutRidge(MarginalRegressor):
         tol: float = 1e-6,
         max_iter: int = 1000,
         warm_start: bool = False,
+        unlabeled_weight: float = 0.4,
         missing: str = "allow",
         verbose: int = 0,
     ):
@@ -88,5 +92,6 @@ class DropoutRidge(MarginalRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.unlabeled_weight = unlabeled_weight
         self.missing = missing
         self.verbose = verbose

@@ -38,6 +38,9 @@ class DropoutRidgeClassifier(MarginalClassifier):
         Whether to start from the last solution.
     class_weight : dict, "balanced" or None, default=None
         Weight of the rows of each class.
+    unlabeled_weight : float, default=0.4
+        What a row of `X_unlabeled` counts in the noising penalty against a labelled
+        one, the paper's α.
     missing : {"allow", "warn", "error"}, default="allow"
         What to do with NaN in X, which means that the feature is not there and adds
         nothing to the score: allow it, warn where the feature was never missing in
@@ -85,6 +88,7 @@ class DropoutRidgeClassifier(MarginalClassifier):
         max_iter: int = 1000,
         warm_start: bool = False,
         class_weight: Any = None,
+        unlabeled_weight: float = 0.4,
         missing: str = "allow",
         verbose: int = 0,
     ):
@@ -96,5 +100,6 @@ class DropoutRidgeClassifier(MarginalClassifier):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.unlabeled_weight = unlabeled_weight
         self.missing = missing
         self.verbose = verbose

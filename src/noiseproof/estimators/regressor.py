@@ -21,7 +21,9 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         """Raise one sentence if the loss cannot take such targets."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> Any:
         """Fit the model.
 
         Parameters
@@ -32,17 +34,23 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
+        X_unlabeled : array-like, sparse matrix or list of them, default=None
+            Rows without labels, which help to estimate the noising penalty (Wager et
+            al. 2013, section 6), each counting `unlabeled_weight`. Pass `[X_unlabeled]`
+            inside a cross-validation, which would else split rows that are as many as
+            those of X.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        parts = self._prepare()
+        parts = self._prepare(X_unlabeled)
         X, y = read_training(self, X, y, y_numeric=True)
         y = y.astype(np.float64)
         self._check_target(y)
-        self._minimize(X, y[None, :], self._weights(X, sample_weight), parts)
+        weights = self._weights(X, sample_weight)
+        self._minimize(X, y[None, :], weights, parts, X_unlabeled)
         return self
 
     def _unpack(self, result: Result, dtype: Any) -> None:

@@ -30,9 +30,29 @@ def read_new(estimator: Any, X: Any) -> Any:
     if missing is None:
         return X
     check_missing(estimator, missing)
+    return zero_missing(X)
+
+
+def zero_missing(X: Any) -> Any:
+    """A copy with zeros where entries are missing."""
     if sp.issparse(X):
         return type(X)((np.nan_to_num(X.data, nan=0.0), X.indices, X.indptr), X.shape)
     return np.where(np.isnan(X), X.dtype.type(0), X)
+
+
+def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
+    """Unlabelled rows, one container or a list of them, without the empty ones."""
+    if X_unlabeled is None:
+        return []
+    several = isinstance(X_unlabeled, list | tuple) and all(
+        len(getattr(part, "shape", ())) == 2 for part in X_unlabeled
+    )
+    parts = X_unlabeled if several else [X_unlabeled]
+    read = [
+        validate_data(estimator, Z, reset=False, ensure_min_samples=0, **READ)
+        for Z in parts
+    ]
+    return [_canonical(Z) for Z in read if Z.shape[0]]
 
 
 def _canonical(X: Any) -> Any:

@@ -8,6 +8,7 @@ from noiseproof.noise import Noise
 from noiseproof.objectives.base import Objective, Point, Ray, Term
 from noiseproof.objectives.cumulant import CumulantTerm
 from noiseproof.objectives.moment import MomentTerm
+from noiseproof.objectives.semi_supervised import semi_supervised_objective
 
 
 def marginal_objective(
@@ -60,4 +61,5 @@ __all__ = [
     "Ray",
     "Term",
     "marginal_objective",
+    "semi_supervised_objective",
 ]

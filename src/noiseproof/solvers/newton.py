@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noiseproof.design import Array
 from noiseproof.objectives import Objective, Point
@@ -29,7 +30,7 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     point = objective.at(theta)
     values = point.value.copy()
     start_value = np.abs(values)
-    careful = objective.has_majorizer & ~theta.any(axis=1)
+    careful = np.logical_and(objective.has_majorizer, ~theta.any(axis=1))
     converged = True
     for n_iter in range(1, stop.max_iter + 1):
         value = point.value
@@ -37,9 +38,8 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
         point, alpha = line_search(point, step)
         whole[classes], values[classes] = point.theta, point.value
         reached = ~careful & stop.reached(step.gain, value, start_value[classes])
-        careful = objective.has_majorizer & np.where(
-            careful, step.gain > 0.1 * value, alpha < 0.3
-        )
+        unsettled = np.where(careful, step.gain > 0.1 * value, alpha < 0.3)
+        careful = np.logical_and(objective.has_majorizer, unsettled)
         going = ~reached & (alpha > 0)
         converged &= bool(np.all(reached | going))
         if stop.tell(n_iter, values, step.gain / np.abs(value)) or not going.any():
@@ -57,7 +57,7 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     return Result(point, n_iter, converged)
 
 
-def _inexact_step(point: Point, careful: Array, decisive: Array) -> Step:
+def _inexact_step(point: Point, careful: NDArray[np.bool_], decisive: Array) -> Step:
     curvature = point.hessian(majorized=careful)
     accuracy = np.where(careful, _CAREFUL_ACCURACY, _ACCURACY)
     decisive = np.where(careful, 0.0, decisive)

@@ -1,0 +1,327 @@
+"""Online dropout descent as an estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+from noiseproof.design import Array
+from noiseproof.estimators.linear import LinearClassifier
+from noiseproof.estimators.validation import (
+    check_missing,
+    missing_features,
+    read_training,
+    zero_missing,
+)
+from noiseproof.noise import Dropout, as_noise
+from noiseproof.solvers.online import OnlineState
+
+
+class DropoutSGDClassifier(LinearClassifier):
+    """Online linear classifier by dropout descent, for streams and data out of core.
+
+    Each row moves the weights of its own features by η g / H, with H the Fisher
+    information of each feature so far: rare features take large steps, as dropout
+    regularisation asks for (Wager et al. 2013, eq. 16-17). η = (1 - δ) / δ for the
+    dropout rate δ. A pass over the data in chunks by `partial_fit` gives the same bits
+    as one call.
+
+    Parameters
+    ----------
+    noise : float or Dropout, default=0.5
+        Dropout rate δ in (0, 1), or one per feature.
+    C : float, default=0.01
+        1 / C is where H starts: the smaller, the more cautious the first steps.
+    loss : {"log_loss", "hinge"}, default="log_loss"
+        The loss.
+    rule : {"dropout", "adagrad"}, default="dropout"
+        Whether to divide by H or by the root of the summed squared slopes.
+    average : bool, default=False
+        Whether `coef_` is the mean over all steps rather than the last weights.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept.
+    max_iter : int, default=5
+        Passes over the data in `fit`.
+    tol : float or None, default=1e-3
+        `fit` stops when the score (early stopping) or the mean loss has not improved
+        by this much for `n_iter_no_change` passes; None makes all passes.
+    shuffle : bool, default=True
+        Whether `fit` shuffles the rows before each pass.
+    early_stopping : bool, default=False
+        Whether to judge progress on a held-out part of the data.
+    validation_fraction : float, default=0.1
+        The part that is held out.
+    n_iter_no_change : int, default=2
+        Passes without improvement before `fit` stops.
+    random_state : int, RandomState instance or None, default=None
+        Seed of shuffling and of the held-out part.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of the rows of each class; "balanced" in `fit` only.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last state.
+    missing : {"allow", "warn", "error"}, default="allow"
+        What to do with NaN in X, which means that the feature is not there.
+    verbose : int, default=0
+        Whether to print a line per pass.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : array of shape (n_classes,)
+        Class labels.
+    n_iter_ : int
+        Passes made by `fit`.
+    t_ : int
+        Rows seen.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from noiseproof import DropoutSGDClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = DropoutSGDClassifier(random_state=0).fit(X[:1000] / 16, y[:1000])
+    >>> model.score(X[1000:] / 16, y[1000:]) > 0.85
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "noise": [Real, Dropout],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"log_loss", "hinge"})],
+        "rule": [StrOptions({"dropout", "adagrad"})],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "warm_start": ["boolean"],
+        "missing": [StrOptions({"allow", "warn", "error"})],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        noise: Any = 0.5,
+        *,
+        C: float = 0.01,
+        loss: str = "log_loss",
+        rule: str = "dropout",
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 5,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 2,
+        random_state: Any = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        missing: str = "allow",
+        verbose: int = 0,
+    ):
+        self.noise = noise
+        self.C = C
+        self.loss = loss
+        self.rule = rule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.missing = missing
+        self.verbose = verbose
+
+    def _rate(self, d: int) -> Array:
+        """η of each feature: (1 - δ) / δ for the dropout rule, 1 for AdaGrad's."""
+        noise = as_noise(self.noise)
+        noise.check(d)
+        delta = np.broadcast_to(np.asarray(noise.level, dtype=np.float64), d)
+        if np.any(delta <= 0):
+            raise ValueError(
+                "DropoutSGDClassifier needs a dropout rate above 0: its step size is "
+                f"(1 - rate) / rate; got noise={self.noise!r}."
+            )
+        eta = (1 - delta) / delta if self.rule == "dropout" else np.ones(d)
+        return np.ascontiguousarray(eta)
+
+    def _clean(self, X: Any) -> Any:
+        """Missing entries as zeros, by the policy; what was missing is remembered."""
+        missing = missing_features(X)
+        seen = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
+        if missing is not None:
+            check_missing(self, missing)
+            X = zero_missing(X)
+        self.missing_in_training_ = seen | getattr(self, "missing_in_training_", seen)
+        return X
+
+    def _begin(self, d: int) -> None:
+        k = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._state = OnlineState(k, d, prior=1 / self.C)
+
+    def _learn(self, X: Any, labels: Any, weights: Array, order: Any) -> float:
+        return self._state.learn(
+            X,
+            labels,
+            weights,
+            order,
+            rate=self._rate(X.shape[1]),
+            hinge=self.loss == "hinge",
+            adagrad=self.rule == "adagrad",
+            intercept=self.fit_intercept,
+        )
+
+    def _publish(self) -> None:
+        state = self._state
+        last = (state.w.copy(), state.b[:, 0].copy())
+        self.coef_, self.intercept_ = state.average() if self.average else last
+        self.t_ = state.t
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Learn from some more rows, once, in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; NaN means that a feature is missing there.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like, default=None
+            All classes there will ever be; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        self._validate_params()
+        first = not hasattr(self, "_state")
+        X, y = read_training(self, X, y, reset=first)
+        if first:
+            if classes is None:
+                raise ValueError("classes must be given in the first partial_fit call.")
+            self._set_classes(np.unique(classes))
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has labels that are not among the classes: {unknown}.")
+        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        if isinstance(self.class_weight, dict):
+            weights *= self._class_weights(y)
+        elif self.class_weight is not None:
+            raise ValueError("class_weight='balanced' needs all data at once: use fit.")
+        X = self._clean(X)
+        if first:
+            self._begin(X.shape[1])
+        labels = np.searchsorted(self.classes_, y)
+        self._learn(X, labels, weights, np.arange(X.shape[0]))
+        self._publish()
+        return self
+
+    def _class_weights(self, y: Any) -> Array:
+        per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return np.asarray(per_class[np.searchsorted(self.classes_, y)])
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Pass over the data several times.
+
+        There is no `sample_weight` here: an online pass over a row of weight 2 is not
+        a pass over two rows. `partial_fit` takes weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; NaN means that a feature is missing there.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        again = self.warm_start and hasattr(self, "_state")
+        X, y = read_training(self, X, y, reset=not again)
+        labels = self._encode(y)
+        self._rate(X.shape[1])
+        X = self._clean(X)
+        weights = (
+            np.ones(len(y)) if self.class_weight is None else self._class_weights(y)
+        )
+        if not again:
+            self._begin(X.shape[1])
+        self._passes(X, labels, weights)
+        return self
+
+    def _passes(self, X: Any, labels: Any, weights: Array) -> None:
+        """Learn from all rows until the cost stops falling."""
+        rng = check_random_state(self.random_state)
+        rows, held_out = np.arange(len(labels)), None
+        if self.early_stopping:
+            rows, held_out = train_test_split(
+                rows,
+                test_size=self.validation_fraction,
+                random_state=rng,
+                stratify=labels,
+            )
+        progress = _Progress(self.tol, self.n_iter_no_change)
+        for n_iter in range(1, self.max_iter + 1):
+            order = rng.permutation(rows) if self.shuffle else rows
+            cost = self._learn(X, labels, weights, order) / len(rows)
+            self._publish()
+            if held_out is not None:
+                wrong = self._classify(X[held_out]) != labels[held_out]
+                cost = float(np.mean(wrong))
+            self.n_iter_ = n_iter
+            if self.verbose:
+                print(f"[{type(self).__name__}] pass {n_iter}  cost {cost:.6f}")
+            if progress.stalled(cost):
+                break
+
+    def _classify(self, X: Any) -> NDArray[np.int64]:
+        """Class index of rows that have been read already."""
+        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        one = scores.shape[1] == 1
+        return (scores[:, 0] > 0).astype(int) if one else scores.argmax(axis=1)
+
+
+class _Progress:
+    """Notices when a cost has stopped falling."""
+
+    def __init__(self, tol: float | None, patience: int):
+        self.tol = tol
+        self.patience = patience
+        self.best = np.inf
+        self.waited = 0
+
+    def stalled(self, cost: float) -> bool:
+        if self.tol is None:
+            return False
+        self.waited = 0 if cost < self.best - self.tol else self.waited + 1
+        self.best = min(self.best, cost)
+        return self.waited >= self.patience

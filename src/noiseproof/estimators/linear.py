@@ -1,0 +1,95 @@
+"""What all linear models share once they are fitted: scores, and classes from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from noiseproof.design import Array
+from noiseproof.estimators.validation import read_new
+
+
+class LinearModel(BaseEstimator):
+    """Scores w·x + b for dense or sparse rows with missing entries."""
+
+    coef_: Any
+    intercept_: Any
+
+    def _scores(self, X: Any) -> Array:
+        """w·x + b for new rows, (n, k); a missing feature adds nothing."""
+        check_is_fitted(self)
+        X = read_new(self, X)
+        coef = np.atleast_2d(self.coef_)
+        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """Classes one against the rest, by the sign or the largest of the scores."""
+
+    classes_: NDArray[Any]
+
+    def _set_classes(self, classes: NDArray[Any]) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least 2 classes, but y has only "
+                f"1 class: {classes[0]}."
+            )
+        self.classes_ = classes
+
+    def _encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Index of each row's class, with the classes remembered."""
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        self._set_classes(classes)
+        return labels
+
+    def _signs(self, labels: NDArray[np.int64]) -> Array:
+        """A row of ±1 per one-vs-rest problem; a single one for two classes."""
+        k = len(self.classes_)
+        columns = np.arange(k)[:, None] if k > 2 else np.array([[1]])
+        return np.where(labels == columns, 1.0, -1.0)
+
+    def decision_function(self, X: Any) -> Array:
+        """Score of each row: positive for the second class, or one column per class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to score; a missing feature (NaN) adds nothing.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,) or (n_samples, n_classes)
+            Signed distances, up to a factor, from the decision boundary.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to classify; a missing feature (NaN) adds nothing to a score.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Predicted classes.
+        """
+        scores = self._scores(X)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
