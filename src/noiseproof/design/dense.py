@@ -66,7 +66,7 @@ class DenseDesign(Design):
     ) -> list[Any]:
         """Do `work` on every block, rows shared by threads; sum what it returns."""
         n, d = self.shape
-        threads = min(self._workers.count, 1 + n * d * k // _PRODUCTS_PER_THREAD)
+        threads = min(self._workers.count, n, 1 + n * d * k // _PRODUCTS_PER_THREAD)
         cuts = np.linspace(0, n, threads + 1).astype(int).tolist()
 
         def run(part: tuple[int, int]) -> list[Any]:

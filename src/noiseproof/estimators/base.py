@@ -14,7 +14,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from noiseproof.design import Array, Design, as_design
 from noiseproof.estimators.linear import LinearModel
-from noiseproof.estimators.progress import CallbackSupportMixin, reporting
+from noiseproof.estimators.progress import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    reporting,
+)
 from noiseproof.estimators.validation import (
     check_missing,
     missing_features,
@@ -143,13 +147,13 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             stop = Stop(self.tol, self.max_iter, report)
             result = minimize(solver, objective, start, stop)
         self._unpack(result, X.dtype)
-        if not result.converged:
+        if not (result.converged or result.stopped):
             warnings.warn(
                 f"{type(self).__name__} stopped after {result.n_iter} iterations, "
                 f"before its objective was known to tol={self.tol:g}; increase "
                 "max_iter, loosen tol or scale the features.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=3 + WRAPPERS,
             )
         return result
 

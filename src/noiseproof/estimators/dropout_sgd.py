@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +20,7 @@ from noiseproof.estimators.validation import (
     zero_missing,
 )
 from noiseproof.noise import Dropout, as_noise
-from noiseproof.solvers.online import OnlineState
+from noiseproof.solvers.online import OnlineState, Patience
 
 
 class DropoutSGDClassifier(LinearClassifier):
@@ -182,10 +181,7 @@ class DropoutSGDClassifier(LinearClassifier):
 
     def _learn(self, X: Any, labels: Any, weights: Array, order: Any) -> float:
         return self._state.learn(
-            X,
-            labels,
-            weights,
-            order,
+            *(X, labels, weights, order),
             rate=self._rate(X.shape[1]),
             hinge=self.loss == "hinge",
             adagrad=self.rule == "adagrad",
@@ -283,45 +279,21 @@ class DropoutSGDClassifier(LinearClassifier):
         rng = check_random_state(self.random_state)
         rows, held_out = np.arange(len(labels)), None
         if self.early_stopping:
+            part = self.validation_fraction
             rows, held_out = train_test_split(
-                rows,
-                test_size=self.validation_fraction,
-                random_state=rng,
-                stratify=labels,
+                rows, test_size=part, random_state=rng, stratify=labels
             )
-        progress = _Progress(self.tol, self.n_iter_no_change)
+        progress = Patience(self.tol, self.n_iter_no_change)
         for n_iter in range(1, self.max_iter + 1):
             order = rng.permutation(rows) if self.shuffle else rows
             cost = self._learn(X, labels, weights, order) / len(rows)
             self._publish()
             if held_out is not None:
-                wrong = self._classify(X[held_out]) != labels[held_out]
+                scores = np.asarray(X[held_out] @ self.coef_.T) + self.intercept_
+                wrong = self._winners(scores) != labels[held_out]
                 cost = float(np.mean(wrong))
             self.n_iter_ = n_iter
             if self.verbose:
                 print(f"[{type(self).__name__}] pass {n_iter}  cost {cost:.6f}")
             if progress.stalled(cost):
                 break
-
-    def _classify(self, X: Any) -> NDArray[np.int64]:
-        """Class index of rows that have been read already."""
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
-        one = scores.shape[1] == 1
-        return (scores[:, 0] > 0).astype(int) if one else scores.argmax(axis=1)
-
-
-class _Progress:
-    """Notices when a cost has stopped falling."""
-
-    def __init__(self, tol: float | None, patience: int):
-        self.tol = tol
-        self.patience = patience
-        self.best = np.inf
-        self.waited = 0
-
-    def stalled(self, cost: float) -> bool:
-        if self.tol is None:
-            return False
-        self.waited = 0 if cost < self.best - self.tol else self.waited + 1
-        self.best = min(self.best, cost)
-        return self.waited >= self.patience

@@ -89,7 +89,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         labels : array of shape (n_samples,)
             Predicted classes.
         """
-        scores = self._scores(X)
+        winners = self._winners(self._scores(X))
+        return self.classes_[winners]
+
+    @staticmethod
+    def _winners(scores: Array) -> NDArray[np.int64]:
+        """Index of the class that each row of scores (n, k) speaks for."""
         if scores.shape[1] == 1:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]
+            return (scores[:, 0] > 0).astype(np.int64)
+        return scores.argmax(axis=1)

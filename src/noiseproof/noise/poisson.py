@@ -36,10 +36,11 @@ class Poisson(Noise):
 
     def cumulants(self, x: Array, t: Array) -> Cumulants:
         s = self.level
-        with np.errstate(over="ignore"):  # an infinite loss makes the solver step back
-            slope = x * np.exp(s * t)
+        # an infinite loss makes the solver step back; but a zero count stays zero
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = np.where(x == 0, 0.0, x * np.exp(s * t))
             # (exp(u) - 1) / u with its limit 1, so that s = 0 means no noise
-            value = x * t * exprel(s * t)
+            value = np.where(x == 0, 0.0, x * t * exprel(s * t))
         return Cumulants(value, slope, s * slope)
 
     def _sample_entries(self, x: Array, rng: np.random.Generator) -> Array:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from noiseproof.design import Array, Design
 from noiseproof.losses import CumulantLoss, Loss, MomentLoss
 from noiseproof.noise import Noise
-from noiseproof.objectives.base import Objective, Point, Ray, Term
+from noiseproof.objectives.base import Objective, Point, Ray
 from noiseproof.objectives.cumulant import CumulantTerm
 from noiseproof.objectives.moment import MomentTerm
 from noiseproof.objectives.semi_supervised import semi_supervised_objective
+from noiseproof.objectives.terms import Term
 
 
 def marginal_objective(

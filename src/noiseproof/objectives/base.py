@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,80 +19,9 @@ from numpy.typing import NDArray
 
 from noiseproof.design import Array
 from noiseproof.objectives.preconditioner import Preconditioner
+from noiseproof.objectives.terms import Curvature, Term, TermPoint, TermRay
 
-
-class Curvature(Protocol):
-    """A symmetric matrix per class, known by what it does."""
-
-    @property
-    def diagonal(self) -> Array:
-        """Diagonal of each matrix, (k, d + 1)."""
-
-    def product(self, P: Array) -> Array:
-        """Product with one vector per class."""
-
-    def stiff_rows(self, k: int) -> Any:
-        """Rows, scaled, whose curvature dwarfs the rest for class `k`; or None."""
-
-    def restrict(self, classes: Any) -> Curvature:
-        """The matrices of some classes only."""
-
-
-class TermPoint(Protocol):
-    """A term evaluated at some θ."""
-
-    @property
-    def value(self) -> Array:
-        """Value of each class, (k,)."""
-
-    @property
-    def gradient(self) -> Array:
-        """Gradient of each class, (k, d + 1)."""
-
-    @property
-    def smoothing_gap(self) -> Array:
-        """What smoothing adds to the value, (k,)."""
-
-    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> Curvature:
-        """Second derivatives; for the `majorized` classes those of the majoriser."""
-
-    def majorizer(self) -> Curvature:
-        """Curvature of a quadratic that touches the term here from above."""
-
-    def majorizer_matrix(self, k: int) -> Array:
-        """The same for one class, as a dense matrix."""
-
-    def ray(self, P: Array) -> TermRay:
-        """The term along θ + α P."""
-
-    def restrict(self, classes: Any) -> TermPoint:
-        """The term of some classes only."""
-
-    def smoothed(self, smoothing: float) -> TermPoint:
-        """The term at the same θ, smoothed otherwise; nothing is evaluated again."""
-
-
-class TermRay(Protocol):
-    """A term along a direction."""
-
-    def value(self, alpha: Array) -> Array:
-        """Value at step `alpha`, one per class."""
-
-    def point(self, alpha: Array) -> TermPoint:
-        """The term at that step."""
-
-
-class Term(Protocol):
-    """A sum over rows of losses, C included."""
-
-    def at(self, theta: Array) -> TermPoint:
-        """Evaluate."""
-
-    def restrict(self, classes: Any) -> Term:
-        """The term of some classes only."""
-
-    def smoothed(self, smoothing: float) -> Term:
-        """The term with the kinks of its loss rounded off."""
+_VANISHED = 1e-6  # of the zero model's objective: a fit this much better is perfect
 
 
 class Objective:
@@ -133,6 +62,11 @@ class Objective:
         self.penalized = np.ones(shape[1])
         if fit_intercept:
             self.penalized[-1] = 0.0
+
+    @cached_property
+    def null_value(self) -> Array:
+        """Objective of the zero model, without smoothing, (k,)."""
+        return np.abs(sum(term.null_value for term in self.terms))
 
     def at(self, theta: Array) -> Point:
         """Evaluate at θ: one pass over the data."""
@@ -181,6 +115,11 @@ class Point:
         )
 
     @property
+    def size(self) -> Array:
+        """What accuracy is relative to: the value, unless that vanishes, (k,)."""
+        return np.maximum(np.abs(self.value), _VANISHED * self.objective.null_value)
+
+    @property
     def smoothing_gap(self) -> Array:
         """How far the smoothed objective lies above the true one here, (k,)."""
         return np.asarray(sum(part.smoothing_gap for part in self.parts))
@@ -199,7 +138,8 @@ class Point:
         return matrix + sum(part.majorizer_matrix(k) for part in self.parts)
 
     def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
-        return PenalizedCurvature(self.objective.penalized, parts)
+        ridge = np.tile(self.objective.penalized, (len(self.theta), 1))
+        return PenalizedCurvature(ridge, parts)
 
     def ray(self, P: Array) -> Ray:
         """The objective along θ + α P."""
@@ -244,20 +184,30 @@ class Ray:
 
 
 class PenalizedCurvature:
-    """Identity of the penalty plus the curvature of the terms."""
+    """A diagonal `ridge`, (k, d + 1), plus the curvature of the terms.
 
-    def __init__(self, penalized: Array, parts: Sequence[Curvature]):
-        self.penalized = penalized
+    The ridge is that of the penalty, 1 for weights and 0 for the intercept, unless a
+    solver lends the intercept some.
+    """
+
+    def __init__(self, ridge: Array, parts: Sequence[Curvature]):
+        self.ridge = ridge
         self.parts = parts
+
+    def lend(self, damping: Array) -> PenalizedCurvature:
+        """The same with curvature lent to the intercept of each class, (k,)."""
+        ridge = self.ridge.copy()
+        ridge[:, -1] += damping
+        return PenalizedCurvature(ridge, self.parts)
 
     @cached_property
     def diagonal(self) -> Array:
         """Diagonal of each matrix, (k, d + 1)."""
-        return self.penalized + sum(part.diagonal for part in self.parts)
+        return self.ridge + sum(part.diagonal for part in self.parts)
 
     def product(self, P: Array) -> Array:
         """Product with one vector per class: one pass over the data."""
-        return P * self.penalized + sum(part.product(P) for part in self.parts)
+        return P * self.ridge + sum(part.product(P) for part in self.parts)
 
     def preconditioner(self) -> Preconditioner:
         """An approximate inverse."""
@@ -274,6 +224,5 @@ class PenalizedCurvature:
 
     def restrict(self, classes: Any) -> PenalizedCurvature:
         """The matrices of some classes only."""
-        return PenalizedCurvature(
-            self.penalized, [part.restrict(classes) for part in self.parts]
-        )
+        parts = [part.restrict(classes) for part in self.parts]
+        return PenalizedCurvature(self.ridge[classes], parts)

@@ -51,6 +51,11 @@ class CumulantTerm:
         G = self.design.pullback(slopes, np.zeros_like(slopes), zero, 2)
         return self.join(G, slopes.sum(axis=1))
 
+    @property
+    def null_value(self) -> Array:
+        """Value at θ = 0, where neither data nor noise matters."""
+        return self.loss.value(np.zeros_like(self.signs)) @ self.weights
+
     def split(self, theta: Array) -> tuple[Array, Array]:
         """Weights and intercepts of θ."""
         if self.fit_intercept:

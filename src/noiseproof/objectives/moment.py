@@ -54,6 +54,12 @@ class MomentTerm:
         self.fit_intercept = fit_intercept
         self.smoothing = smoothing
 
+    @property
+    def null_value(self) -> Array:
+        """Value at θ = 0, where neither data nor noise matters."""
+        zero = np.zeros_like(self.y)
+        return self.loss.value(self.y, zero, zero) @ self.weights
+
     def split(self, theta: Array) -> tuple[Array, Array]:
         """Weights and intercepts of θ; a direction splits the same way."""
         if self.fit_intercept:
@@ -133,9 +139,8 @@ class MomentPoint:
     def majorizer(self) -> MomentCurvature:
         v = self._slopes[1]
         none = np.zeros_like(v)
-        return MomentCurvature(
-            self.term, self.W, self._scaled, RowCurvature(2 * v, none, none, v)
-        )
+        h = RowCurvature(2 * v, none, none, v)
+        return MomentCurvature(self.term, self.W, self._scaled, h)
 
     def majorizer_matrix(self, k: int) -> Array:
         term = self.term

@@ -10,9 +10,10 @@ from noiseproof.design import Array, Design
 from noiseproof.losses import CumulantLoss, Loss, MomentLoss
 from noiseproof.losses.mixture import Mixture
 from noiseproof.noise import Dropout, Noise
-from noiseproof.objectives.base import Objective, Term
+from noiseproof.objectives.base import Objective
 from noiseproof.objectives.cumulant import CumulantTerm
 from noiseproof.objectives.moment import MomentTerm
+from noiseproof.objectives.terms import Term
 
 
 def semi_supervised_objective(

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof.attacks import effective_budget, unsigned
+from noiseproof.attacks.budget import effective_budget
+from noiseproof.attacks.rows import unsigned
 
 Array = NDArray[np.float64]
+
+_TINY = 1e-300
 
 
 @dataclass(frozen=True)

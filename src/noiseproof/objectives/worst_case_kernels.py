@@ -11,28 +11,44 @@ _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_compile
+def row_excess(
+    indices, data, start, size, y, w, values, budget, price, gain, value, ids, keep
+):
+    """φ_i less γ V/P - y_i b, and in `keep` what is left of each stored entry."""
+    phi = 0.0
+    count = 0
+    for t in range(size):
+        j = indices[start + t]
+        pull = y * w[j] * data[start + t]
+        phi -= pull
+        keep[t] = 1.0
+        value[t] = values[j]
+        gain[t] = pull - price * values[j]
+        if gain[t] > 0:
+            ids[count] = t
+            count += 1
+    full, part = fill(gain, value, ids, count, budget)
+    for t in range(full):
+        phi += gain[ids[t]]
+        keep[ids[t]] = 0.0
+    if full < count:
+        phi += part * gain[ids[full]]
+        keep[ids[full]] = 1.0 - part
+    return phi
+
+
+@_compile
 def excess(indptr, indices, data, y, w, b, values, budget, price, base, phi):
     """φ_i, the row loss before its hinge: see `DeletionHinge`."""
     d = len(w)
-    gain, value, ids = np.empty(d), np.empty(d), np.empty(d, np.uintp)
+    gain, value, keep = np.empty(d), np.empty(d), np.empty(d)
+    ids = np.empty(d, np.uintp)
     for i in range(len(y)):
         start = indptr[i]
-        margin = y[i] * b
-        count = 0
-        for t in range(indptr[i + 1] - start):
-            j = indices[start + t]
-            pull = y[i] * w[j] * data[start + t]
-            margin += pull
-            value[t] = values[j]
-            gain[t] = pull - price * values[j]
-            if gain[t] > 0:
-                ids[count] = t
-                count += 1
-        full, part = fill(gain, value, ids, count, budget)
-        lost = part * gain[ids[full]] if full < count else 0.0
-        for t in range(full):
-            lost += gain[ids[t]]
-        phi[i] = base - margin + lost
+        phi[i] = base - y[i] * b + row_excess(
+            indices, data, start, indptr[i + 1] - start, y[i], w, values, budget,
+            price, gain, value, ids, keep,
+        )  # fmt: skip
 
 
 @_compile

@@ -58,14 +58,14 @@ class Stop:
         left = self.max_iter - n_iter
         return replace(self, max_iter=left, done_iter=self.done_iter + n_iter)
 
-    def reached(self, gain: Array, value: Array, scale: Array) -> NDArray[np.bool_]:
+    def reached(self, gain: Array, point: Point) -> NDArray[np.bool_]:
         """Whether a possible `gain` is too small to go on, for each class."""
-        size = np.abs(value)
-        return gain <= np.maximum(self.tol * size, _ROUNDING * np.maximum(size, scale))
+        size = np.maximum(np.abs(point.value), point.objective.null_value)
+        return gain <= np.maximum(self.tol * point.size, _ROUNDING * size)
 
-    def decisive(self, value: Array) -> Array:
+    def decisive(self, point: Point) -> Array:
         """Gains so small that they must be measured well: they end the search."""
-        return 10 * self.tol * np.abs(value)
+        return 10 * self.tol * point.size
 
     def tell(self, step: int, value: Array, relative_gain: Array) -> bool:
         """Report a step; whether the user asks to stop."""
@@ -92,8 +92,11 @@ class Result:
         Steps taken.
     converged : bool
         Whether the accuracy asked for was reached for every class.
+    stopped : bool
+        Whether the listener asked to stop.
     """
 
     point: Point
     n_iter: int
     converged: bool
+    stopped: bool = False

@@ -24,20 +24,19 @@ def irls(objective: Objective, theta: Array, stop: Stop) -> Result:
     quadratic promises.
     """
     point = objective.at(theta)
-    start_value = np.abs(point.value)
     gain_at_check = np.inf
     for n_iter in range(1, stop.max_iter + 1):
         step = _least_squares(point)
-        value = point.value
+        before = point
         point = objective.at(point.theta + step.P)
-        if stop.tell(n_iter, point.value, step.gain / np.abs(value)):
-            break
+        if stop.tell(n_iter, point.value, step.gain / before.size):
+            return Result(point, n_iter, False, stopped=True)
         # the quadratic lies above, so it promises less than there is to gain
-        promising = stop.reached(step.gain, value, start_value).all()
+        promising = stop.reached(step.gain, before).all()
         if promising and step.gain.sum() <= _CHECK * gain_at_check:
             gain_at_check = step.gain.sum()
             gain = newton_gain(point)
-            if stop.reached(gain, point.value, start_value).all():
+            if stop.reached(gain, point).all():
                 return Result(point, n_iter, True)
     return Result(point, n_iter, False)
 

@@ -34,7 +34,8 @@ def lbfgs(objective: Objective, theta: Array, stop: Stop) -> Result:
         },
     )
     point = run.point_at(outcome.x)
-    return Result(point, max(1, outcome.nit), run.reached or run.measure(point))
+    converged = run.reached or (not run.stopped and run.measure(point))
+    return Result(point, max(1, outcome.nit), converged, run.stopped)
 
 
 class _Run:
@@ -44,11 +45,10 @@ class _Run:
         self.objective = objective
         self.stop = stop
         self.latest = objective.at(theta)
-        self.start_value = np.abs(self.latest.value)
         diagonal = np.abs(self.latest.hessian().diagonal)
         self.scale = np.sqrt(np.maximum(diagonal, 1e-8 * np.median(diagonal)))
         self.steps = 0
-        self.reached = False
+        self.reached = self.stopped = False
         self.norm2_at_check = np.inf
 
     def point_at(self, x: Array) -> Point:
@@ -79,11 +79,11 @@ class _Run:
         if norm2 <= _CHECK * self.norm2_at_check:
             self.norm2_at_check = norm2
             self.reached = self.measure(point)
-        if self.reached or self.stop.tell(
-            self.steps, point.value, 0.5 * gradient2 / np.abs(point.value)
-        ):
+        relative = 0.5 * gradient2 / point.size
+        self.stopped = self.stop.tell(self.steps, point.value, relative)
+        if self.reached or self.stopped:
             raise StopIteration
 
     def measure(self, point: Point) -> bool:
         gain = newton_gain(point)
-        return bool(self.stop.reached(gain, point.value, self.start_value).all())
+        return bool(self.stop.reached(gain, point).all())

@@ -15,6 +15,7 @@ _ACCURACY = 0.2
 _CAREFUL_ACCURACY = 0.4
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
+_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
 def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
@@ -29,36 +30,45 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     classes = np.arange(len(theta))
     point = objective.at(theta)
     values = point.value.copy()
-    start_value = np.abs(values)
     careful = np.logical_and(objective.has_majorizer, ~theta.any(axis=1))
-    converged = True
+    converged, stopped, fresh = True, False, True
     for n_iter in range(1, stop.max_iter + 1):
-        value = point.value
-        step = _inexact_step(point, careful, stop.decisive(value))
+        before = point
+        step = _inexact_step(point, careful, stop.decisive(point))
         point, alpha = line_search(point, step)
         whole[classes], values[classes] = point.theta, point.value
-        reached = ~careful & stop.reached(step.gain, value, start_value[classes])
-        unsettled = np.where(careful, step.gain > 0.1 * value, alpha < 0.3)
+        reached = ~careful & stop.reached(step.gain, before)
+        unsettled = np.where(careful, step.gain > 0.1 * before.value, alpha < 0.3)
         careful = np.logical_and(objective.has_majorizer, unsettled)
+        if not fresh and np.any(~reached & (alpha == 0)):
+            # steps along rays have piled up rounding errors: look again
+            point = point.objective.at(point.theta)
+            alpha, fresh = np.ones_like(alpha), True
+        else:
+            fresh = False
         going = ~reached & (alpha > 0)
         converged &= bool(np.all(reached | going))
-        if stop.tell(n_iter, values, step.gain / np.abs(value)) or not going.any():
+        stopped = stop.tell(n_iter, values, step.gain / before.size)
+        if stopped or not going.any():
             break
         if not going.all():
-            point, classes, careful = (
-                point.restrict(going),
-                classes[going],
-                careful[going],
-            )
+            point, classes = point.restrict(going), classes[going]
+            careful = careful[going]
     else:
         converged = False
     if len(classes) < len(whole):
         point = objective.at(whole)
-    return Result(point, n_iter, converged)
+    return Result(point, n_iter, converged and not (stopped and going.any()), stopped)
 
 
 def _inexact_step(point: Point, careful: NDArray[np.bool_], decisive: Array) -> Step:
     curvature = point.hessian(majorized=careful)
+    width = point.objective.kink_width
+    if width and point.objective.fit_intercept:
+        # where a kinked loss is flat nothing holds the unpenalised intercept back; this
+        # bounds its step, and vanishes with the gradient
+        pull = np.abs(point.gradient[:, -1])
+        curvature = curvature.lend(pull / (_LONGEST_STEP * width))
     accuracy = np.where(careful, _CAREFUL_ACCURACY, _ACCURACY)
     decisive = np.where(careful, 0.0, decisive)
     return newton_step(curvature, point.gradient, accuracy, decisive)

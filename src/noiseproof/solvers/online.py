@@ -84,3 +84,21 @@ def _csr(X: Any) -> tuple[Any, Any, Any]:
     """Index arrays as unsigned, which compiled loops gather from faster."""
     indptr, indices = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))
     return indptr, indices, X.data
+
+
+class Patience:
+    """Notices when a cost has stopped falling."""
+
+    def __init__(self, tol: float | None, patience: int):
+        self.tol = tol
+        self.patience = patience
+        self.best = np.inf
+        self.waited = 0
+
+    def stalled(self, cost: float) -> bool:
+        """Whether the cost has not fallen by `tol` for too many passes."""
+        if self.tol is None:
+            return False
+        self.waited = 0 if cost < self.best - self.tol else self.waited + 1
+        self.best = min(self.best, cost)
+        return self.waited >= self.patience

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ _SHRINK = 0.1
 _SMALLEST = 1e-12  # of the first ε
 _ROUGH = 0.05  # accuracy of the first stage
 _SLACK = 0.2  # part of the gap to which a later stage is solved
+_WARM_STEPS = 10
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
 
 
@@ -30,7 +32,13 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
     if not objective.kink_width:
         return solver(objective, theta, stop)
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
-    smoothing, tol, n_iter = objective.kink_width, max(stop.tol, _ROUGH), 0
+    n_iter = 0
+    if theta.any():
+        result = _from_solution(solver, objective, theta, stop)
+        theta, n_iter = result.point.theta, result.n_iter
+        if result.converged or result.stopped or n_iter >= stop.max_iter:
+            return result
+    smoothing, tol = objective.kink_width, max(stop.tol, _ROUGH)
     while True:
         left = stop.fewer(n_iter).looser(tol)
         result = solver(objective.smoothed(smoothing), theta, left)
@@ -38,12 +46,25 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
         theta = result.point.theta
         gap = relative_gap(result.point)
         final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
-        if final or n_iter >= stop.max_iter:
-            true_point = objective.at(theta)
-            return Result(true_point, n_iter, final and result.converged)
+        if final or result.stopped or n_iter >= stop.max_iter:
+            converged = final and result.converged
+            return Result(objective.at(theta), n_iter, converged, result.stopped)
         smoothing, gap = _next_stage(result.point, smoothing, gap, goal)
         smoothing = max(smoothing, smallest)
-        tol = max(stop.tol, _SLACK * gap) if gap > goal else stop.tol
+        done = gap <= goal or smoothing == smallest
+        tol = stop.tol if done else max(stop.tol, _SLACK * gap)
+
+
+def _from_solution(
+    solver: Solver, objective: Objective, theta: Array, stop: Stop
+) -> Result:
+    """A few steps at the last stage, in case a warm start is a solution already."""
+    point, smoothing = objective.at(theta), objective.kink_width
+    while relative_gap(point.smoothed(smoothing)) > _SHARE * stop.tol:
+        smoothing *= _SHRINK
+    few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
+    result = solver(objective.smoothed(smoothing), theta, few)
+    return replace(result, point=objective.at(result.point.theta))
 
 
 def _next_stage(
@@ -57,7 +78,8 @@ def _next_stage(
     # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
     # rows on the kink. In the first case ε no longer shapes the problem: go all the
     # way.
-    if shrunk_gap <= 2 * _SHRINK**2 * gap and shrunk_gap > goal:
+    smooth = 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
+    if smooth and shrunk_gap > goal:
         shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
         shrunk_gap = goal
     return float(shrunk), shrunk_gap
@@ -65,4 +87,4 @@ def _next_stage(
 
 def relative_gap(point: Point) -> float:
     """Largest share of a class's objective that is due to smoothing."""
-    return float(np.max(point.smoothing_gap / np.maximum(np.abs(point.value), 1e-300)))
+    return float(np.max(point.smoothing_gap / point.size))
