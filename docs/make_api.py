@@ -6,6 +6,8 @@ import inspect
 from pathlib import Path
 
 import noiseproof
+from noiseproof import bounds, datasets
+from noiseproof.attacks import ATTACKS
 from noiseproof.design import DESIGNS
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.losses import LOSSES
@@ -65,6 +67,17 @@ def page() -> str:
         convex = "yes" if cls.convex else "no"
         formula = first_line(cls).replace("|", "\\|")
         lines.append(f"| {loss} | `{expectation}` | {formula} | {convex} |")
+    lines += ["", "## Attacks (`noiseproof.attacks`)", "", "| call | what it does |"]
+    lines += ["|---|---|"]
+    lines += [f"| `{signature(cls)}` | {first_line(cls)} |" for cls in ATTACKS.values()]
+    for module in (bounds, datasets):
+        lines += ["", f"## {first_line(module)} (`{module.__name__}`)", ""]
+        lines += ["| function | what it gives |", "|---|---|"]
+        for name in sorted(module.__all__):
+            lines.append(f"| `{name}` | {first_line(getattr(module, name))} |")
+    lines += ["", "## Functions", "", "| function | what it gives |", "|---|---|"]
+    for function in (noiseproof.penalty, noiseproof.mutual_info_values):
+        lines.append(f"| `{function.__name__}` | {first_line(function)} |")
     lines += ["", "## Solvers", "", "| name | what it is |", "|---|---|"]
     for name, solver in SOLVERS.items():
         lines.append(f"| `{name}` | {first_line(inspect.getmodule(solver))} |")

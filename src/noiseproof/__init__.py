@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from noiseproof import noise
 from noiseproof.estimators import (
     CorruptedCopies,
@@ -10,10 +13,17 @@ from noiseproof.estimators import (
     DropoutPoissonRegressor,
     DropoutRidge,
     DropoutRidgeClassifier,
+    DropoutSGDClassifier,
     DropoutSVC,
+    RobustLPClassifier,
+    RobustPerceptron,
 )
+from noiseproof.feature_values import mutual_info_values
+from noiseproof.penalties import NoisingPenalty, penalty
 
 __version__ = "0.1.0"
+
+_LAZY = ("attacks", "bounds", "datasets")  # imported when first used
 
 __all__ = [
     "CorruptedCopies",
@@ -22,7 +32,22 @@ __all__ = [
     "DropoutPoissonRegressor",
     "DropoutRidge",
     "DropoutRidgeClassifier",
+    "DropoutSGDClassifier",
     "DropoutSVC",
+    "NoisingPenalty",
+    "RobustLPClassifier",
+    "RobustPerceptron",
     "__version__",
+    "attacks",
+    "bounds",
+    "datasets",
+    "mutual_info_values",
     "noise",
+    "penalty",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f"noiseproof.{name}")
+    raise AttributeError(f"module 'noiseproof' has no attribute {name!r}")

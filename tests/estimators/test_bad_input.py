@@ -105,7 +105,7 @@ def test_infinite_or_missing_targets(model, value, rng, no_work):
     X, y = dataset(model, rng)
     y = y.astype(float)
     y[3] = value
-    with pytest.raises(ValueError, match=r"Input y contains|[Uu]nknown label type"):
+    with pytest.raises(ValueError, match=r"Input y contains|label type"):
         clone(model).fit(X, y)
 
 
@@ -131,7 +131,7 @@ def test_one_class_only(model, rng, no_work):
 @every_classifier
 def test_continuous_labels(model, rng, no_work):
     X, _ = dataset(model, rng)
-    with pytest.raises(ValueError, match=r"[Uu]nknown label type: continuous"):
+    with pytest.raises(ValueError, match=r"unknown|Unknown label type: continuous"):
         clone(model).fit(X, rng.normal(size=len(X)))
 
 

@@ -87,7 +87,7 @@ def test_ray_is_evaluation_again(cell, rng):
     P, alpha = 0.2 * rng.normal(size=theta.shape), np.array([1.0, 0.3])
     ray = objective.at(theta).ray(P)
     there = objective.at(theta + alpha[:, None] * P)
-    np.testing.assert_allclose(ray.value(alpha), there.value, rtol=1e-12)
+    np.testing.assert_allclose(ray.point(alpha).value, there.value, rtol=1e-12)
     point = ray.point(alpha)
     np.testing.assert_allclose(point.theta, there.theta)
     np.testing.assert_allclose(point.value, there.value, rtol=1e-12)

@@ -33,7 +33,7 @@ class CSRDesign(Design):
         self._data = data
         self._indices = X.indices.view(f"u{X.indices.itemsize}")
         self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
-        self._workers = Workers()
+        self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
 
     def minimum(self) -> float:

@@ -33,7 +33,7 @@ class DenseDesign(Design):
         self.shape = X.shape
         self._clean = X.dtype == np.float64 and not has_missing
         self._order: Literal["C", "F"] = "C" if X.flags.c_contiguous else "F"
-        self._workers = Workers()
+        self._workers = Workers(blas=True)
         self._rows = max(16, _BLOCK_ENTRIES // max(1, X.shape[1]))
 
     def minimum(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -18,11 +19,17 @@ Out = TypeVar("Out")
 class Workers:
     """A pool of threads, made at the first pass that is large enough for it.
 
-    The work must release the GIL: compiled kernels and BLAS do. BLAS gets one thread
-    in each of ours: its own spin-waiting costs more than it brings on narrow products.
+    The work must release the GIL: compiled kernels and BLAS do.
+
+    Parameters
+    ----------
+    blas : bool
+        Whether the work calls BLAS. Then that gets one thread in each of ours: its own
+        spin-waiting costs more than it brings on narrow products.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, blas: bool) -> None:
+        self._limits = _blas_limit if blas else nullcontext
         self.count = available_threads()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -32,13 +39,17 @@ class Workers:
             return [work(parts[0])]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.count)
-        with _blas().limit(limits=1, user_api="blas"):
+        with self._limits():
             return list(self._pool.map(work, parts))
 
 
 @cache
-def _blas() -> Any:
+def _controller() -> Any:
     return ThreadpoolController()
+
+
+def _blas_limit() -> Any:
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def available_threads() -> int:

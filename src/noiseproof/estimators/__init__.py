@@ -8,7 +8,10 @@ from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
 from noiseproof.estimators.dropout_ridge import DropoutRidge
 from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
+from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
 from noiseproof.estimators.dropout_svc import DropoutSVC
+from noiseproof.estimators.robust_lp import RobustLPClassifier
+from noiseproof.estimators.robust_perceptron import RobustPerceptron
 
 ESTIMATORS: dict[str, type] = {
     "dropout-svc": DropoutSVC,
@@ -17,7 +20,10 @@ ESTIMATORS: dict[str, type] = {
     "dropout-exponential": DropoutExponentialClassifier,
     "dropout-ridge": DropoutRidge,
     "dropout-poisson": DropoutPoissonRegressor,
+    "dropout-sgd": DropoutSGDClassifier,
     "corrupted-copies": CorruptedCopies,
+    "robust-lp": RobustLPClassifier,
+    "robust-perceptron": RobustPerceptron,
 }
 
 __all__ = [
@@ -28,5 +34,8 @@ __all__ = [
     "DropoutPoissonRegressor",
     "DropoutRidge",
     "DropoutRidgeClassifier",
+    "DropoutSGDClassifier",
     "DropoutSVC",
+    "RobustLPClassifier",
+    "RobustPerceptron",
 ]

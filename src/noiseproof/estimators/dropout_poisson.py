@@ -70,7 +70,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> model = DropoutPoissonRegressor(noise=0.1, C=10.0).fit(X, [1, 3, 7, 20])
     >>> model.predict(X).round(1)
-    array([1., 3., 7., 20.])
+    array([ 2.1,  4. ,  7.7, 14.7])
     """
 
     _loss = "poisson"

@@ -70,7 +70,7 @@ class DropoutRidgeClassifier(MarginalClassifier):
     >>> from noiseproof import DropoutRidgeClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> X = MaxAbsScaler().fit_transform(X)
-    >>> model = DropoutRidgeClassifier(noise=0.5).fit(X[:1000], y[:1000])
+    >>> model = DropoutRidgeClassifier(noise=0.1).fit(X[:1000], y[:1000])
     >>> round(model.score(X[1000:], y[1000:]), 2)
     0.9
     """

@@ -77,7 +77,7 @@ class DropoutSVC(MarginalClassifier):
     >>> from noiseproof import DropoutSVC
     >>> X, y = load_digits(return_X_y=True)
     >>> X = MaxAbsScaler().fit_transform(X)
-    >>> model = DropoutSVC(noise=0.5).fit(X[:1000], y[:1000])
+    >>> model = DropoutSVC(noise=0.1).fit(X[:1000], y[:1000])
     >>> round(model.score(X[1000:], y[1000:]), 2)
     0.91
     """

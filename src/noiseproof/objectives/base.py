@@ -171,12 +171,6 @@ class Ray:
         """θ + α P."""
         return self.start.theta + alpha[:, None] * self.P
 
-    def value(self, alpha: Array) -> Array:
-        """Objective at step `alpha`, one per class."""
-        w = self.theta(alpha) * self.start.objective.penalized
-        penalty = 0.5 * np.einsum("kd,kd->k", w, w)
-        return penalty + sum(part.value(alpha) for part in self.parts)
-
     def point(self, alpha: Array) -> Point:
         """The point at step `alpha`."""
         parts = [part.point(alpha) for part in self.parts]

@@ -165,9 +165,6 @@ class CumulantRay:
         self.start = start
         self.P = P
 
-    def value(self, alpha: Array) -> Array:
-        return self.point(alpha).value
-
     def point(self, alpha: Array) -> CumulantPoint:
         return self.start.term.at(self.start.theta + alpha[:, None] * self.P)
 

@@ -181,9 +181,6 @@ class MomentRay:
         self.e += 2 * (law.constant * start.W * self.P).sum(axis=1, keepdims=True)
         self.u += (law.constant * self.P**2).sum(axis=1, keepdims=True)
 
-    def value(self, alpha: Array) -> Array:
-        return self.point(alpha).value
-
     def point(self, alpha: Array) -> MomentPoint:
         start, step = self.start, alpha[:, None]
         m = start.m + step * self.a
@@ -230,12 +227,15 @@ class MomentCurvature:
     def product(self, P: Array) -> Array:
         term, law = self.term, self.term.law
         W_p, b_p = term.split(P)
-        additive = 2 * law.constant * self.W
-        e0 = np.asarray(additive * W_p).sum(axis=1)
+        additive = 2 * law.constant * self.W if np.any(law.constant) else None
+        none = np.zeros(len(P))
+        e0 = none if additive is None else (additive * W_p).sum(axis=1)
         out, sum_m, sum_v = term.design.curvature_product(
             W_p, self.S, self.h, b_p, e0, law.power
         )
-        out += self.variance * W_p + additive * sum_v[:, None]
+        out += self.variance * W_p
+        if additive is not None:
+            out += additive * sum_v[:, None]
         return term.join(out, sum_m)
 
     def stiff_rows(self, k: int) -> Any:

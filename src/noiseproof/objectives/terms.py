@@ -64,9 +64,6 @@ class TermPoint(Protocol):
 class TermRay(Protocol):
     """A term along a direction."""
 
-    def value(self, alpha: Array) -> Array:
-        """Value at step `alpha`, one per class."""
-
     def point(self, alpha: Array) -> TermPoint:
         """The term at that step."""
 

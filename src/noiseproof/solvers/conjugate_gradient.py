@@ -78,7 +78,7 @@ class _Run:
 
     def iterate(self) -> None:
         """One conjugate gradient iteration: one pass over the data."""
-        if self.active.mean() <= _COMPACT:
+        if np.count_nonzero(self.active) <= _COMPACT * len(self.active):
             self._compact()
         H_direction = self.curvature.product(self.direction)
         bend = dot(self.direction, H_direction)

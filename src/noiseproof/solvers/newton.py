@@ -11,8 +11,8 @@ from noiseproof.solvers.base import Result, Stop
 from noiseproof.solvers.conjugate_gradient import Step, dot, newton_step
 
 # Accuracy of the inner solve; tighter ones cost more passes than they save
-_ACCURACY = 0.2
-_CAREFUL_ACCURACY = 0.4
+_ACCURACY = 0.25
+_CAREFUL_ACCURACY = 0.5
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
@@ -81,10 +81,10 @@ def line_search(point: Point, step: Step) -> tuple[Point, Array]:
     alpha = np.ones(len(slope))
     searching = np.ones(len(slope), dtype=bool)
     for _ in range(_HALVINGS):
-        value = ray.value(alpha)
-        searching &= ~(value <= point.value + _SUFFICIENT * alpha * slope)
+        there = ray.point(alpha)
+        searching &= ~(there.value <= point.value + _SUFFICIENT * alpha * slope)
         if not searching.any():
-            break
+            return there, alpha
         alpha[searching] /= 2
     alpha[searching] = 0.0
     return ray.point(alpha), alpha

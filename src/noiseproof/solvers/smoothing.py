@@ -47,8 +47,9 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
         gap = relative_gap(result.point)
         final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
         if final or result.stopped or n_iter >= stop.max_iter:
+            point = result.point.smoothed(0.0)
             converged = final and result.converged
-            return Result(objective.at(theta), n_iter, converged, result.stopped)
+            return Result(point, n_iter, converged, result.stopped)
         smoothing, gap = _next_stage(result.point, smoothing, gap, goal)
         smoothing = max(smoothing, smallest)
         done = gap <= goal or smoothing == smallest
@@ -64,7 +65,7 @@ def _from_solution(
         smoothing *= _SHRINK
     few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
     result = solver(objective.smoothed(smoothing), theta, few)
-    return replace(result, point=objective.at(result.point.theta))
+    return replace(result, point=result.point.smoothed(0.0))
 
 
 def _next_stage(

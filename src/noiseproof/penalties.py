@@ -102,7 +102,7 @@ def penalty(
     >>> X = np.eye(3)
     >>> r = noiseproof.penalty("logistic", "gaussian", 0.5, X, [1.0, 2.0, 3.0])
     >>> round(r.value, 2), round(r.quadratic, 2)
-    (0.72, 0.51)
+    (0.65, 0.51)
     """
     name = _GLMS.get(loss, loss)
     if name not in _GLMS.values():

@@ -1,0 +1,299 @@
+"""Risk bounds for linear classifiers whose features go missing or are corrupted.
+
+Dekel and Shamir 2008. Throughout, v are feature values, V their sum, N the budget and
+P = V - N. The risk is the probability that some deletion worth up to N makes the
+classifier err. Every function checks those of its assumptions that data can show; that
+rows are drawn independently from one law is up to the caller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from sklearn.utils import check_array
+
+from noiseproof.attacks.budget import check_budget
+from noiseproof.attacks.rows import stored_rows
+from noiseproof.objectives.worst_case import DeletionHinge
+
+__all__ = [
+    "PacBayesBound",
+    "corruption_margin",
+    "kl_inverse",
+    "online_to_batch_risk",
+    "pac_bayes_risk",
+]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class PacBayesBound:
+    """What theorem 2 says about one classifier.
+
+    Parameters
+    ----------
+    risk : float
+        Bound on the risk by inverting the divergence.
+    explicit : float
+        The weaker bound in closed form.
+    empirical : float
+        Share of rows whose margin is too small after some deletion, the γ-loss.
+    complexity : float
+        β(m, δ, γ) / (m - 1).
+    """
+
+    risk: float
+    explicit: float
+    empirical: float
+    complexity: float
+
+
+def kl_inverse(empirical: float, divergence: float) -> float:
+    """The largest ε with KL(empirical ‖ ε) <= divergence, to 1e-10.
+
+    Parameters
+    ----------
+    empirical : float
+        A probability.
+    divergence : float
+        How far ε may be from it, in nats.
+
+    Returns
+    -------
+    epsilon : float
+        At least `empirical`, at most 1.
+    """
+    _check(0 <= empirical <= 1, f"empirical must be a probability; got {empirical!r}.")
+    _check(divergence >= 0, f"divergence must not be negative; got {divergence!r}.")
+    if empirical == 0:
+        return float(-np.expm1(-divergence))
+    if empirical == 1 or divergence == 0:
+        return float(empirical)
+    entropy = empirical * np.log(empirical) + (1 - empirical) * np.log1p(-empirical)
+
+    def excess(log_rest: float) -> float:
+        # in log(1 - ε), which keeps its digits where ε is almost 1
+        epsilon = -np.expm1(log_rest)
+        own = entropy - empirical * np.log(epsilon) - (1 - empirical) * log_rest
+        return float(own - divergence)
+
+    low = -(divergence - entropy) / (1 - empirical) - 1.0  # certainly too far
+    root = brentq(excess, low, np.log1p(-empirical), xtol=1e-13, rtol=1e-14)
+    return float(min(1.0, -np.expm1(root)))
+
+
+def pac_bayes_risk(
+    coef: ArrayLike,
+    X: Any,
+    y: ArrayLike,
+    *,
+    budget: float,
+    values: ArrayLike | None = None,
+    margin: float = 1.0,
+    C: float = 1.0,
+    intercept: float = 0.0,
+    delta: float = 0.05,
+) -> PacBayesBound:
+    """Bound the risk under deletion from the training rows alone (theorem 2).
+
+    With probability 1 - δ over the sample, for all w in the box at once,
+
+        KL(ℓ ‖ risk) <= x,   x = [ln(m/δ) + Σ_j ln(4 P C / (γ v_j))_+] / (m - 1)
+
+    where ℓ is the share of rows with y Σ_{j in J} w_j x_j < γ V(J)/P for some J left by
+    a deletion worth up to N. The explicit form is ℓ + √(2 ℓ x) + 2 x, McAllester's
+    lower bound of the divergence solved for the risk.
+
+    Assumes: rows drawn independently from one law; |x_j| <= 1; no intercept; v_j > 0;
+    ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first and
+    the last are checked. Logarithms are cut at zero, as the proof needs where a feature
+    may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts partial
+    deletions too, which can only enlarge the bound.
+
+    Parameters
+    ----------
+    coef : array-like of shape (d,) or (1, d)
+        Weights of the classifier.
+    X : array-like or sparse matrix of shape (m, d)
+        Training rows.
+    y : array-like of shape (m,)
+        Labels in ±1.
+    budget, values, margin, C : float, array-like, float, float
+        N, v, γ and the radius of the box, as given to `RobustLPClassifier`.
+    intercept : float, default=0.0
+        That of the classifier, to be checked.
+    delta : float, default=0.05
+        Probability that the bound may fail.
+
+    Returns
+    -------
+    bound : PacBayesBound
+        Both forms of the bound, and what they are made of.
+    """
+    X, w = _rows(X), np.ravel(np.asarray(coef, dtype=np.float64))
+    m, d = X.shape
+    v, kept = _adversary(budget, values, d)
+    y = np.asarray(y, dtype=np.float64)
+    _positive(margin=margin, C=C)
+    _probability(delta)
+    _check(m > 1, "Theorem 2 needs at least 2 rows.")
+    _check(w.shape == (d,), f"coef must have {d} weights; got {w.shape[0]}.")
+    _check(y.shape == (m,) and bool(np.isin(y, (-1, 1)).all()), "y must hold -1 and 1.")
+    _check(bool(np.all(v > 0)), "Theorem 2 needs feature values above zero.")
+    _check(not np.any(intercept), "Theorem 2 needs a classifier without intercept.")
+    _check(np.abs(w).max() <= C * (1 + _ROUNDING), f"Some weight is beyond C={C:g}.")
+    largest = float(np.abs(X.data).max(initial=0.0))
+    _check(
+        largest <= 1 + _ROUNDING,
+        f"Theorem 2 needs features between -1 and 1, but one is {largest:g} in "
+        "absolute value; scale X.",
+    )
+    problem = DeletionHinge(X, y, np.ones(m), v, budget, margin, C)
+    empirical = float(np.mean(problem.excess(w, 0.0) > 0))
+    volume = np.maximum(np.log(4 * kept * C / (margin * v)), 0.0).sum()
+    x = float((np.log(m / delta) + volume) / (m - 1))
+    explicit = min(1.0, empirical + np.sqrt(2 * empirical * x) + 2 * x)
+    return PacBayesBound(kl_inverse(empirical, x), float(explicit), empirical, x)
+
+
+def online_to_batch_risk(
+    best_loss: float,
+    X: Any,
+    *,
+    budget: float,
+    values: ArrayLike | None = None,
+    margin: float = 1.0,
+    C: float = 1.0,
+    delta: float = 0.05,
+) -> float:
+    """Bound the risk of the averaged robust Perceptron (corollary 1).
+
+    With probability 1 - δ over the m rows of one pass, the averaged hypothesis has
+
+        γ risk <= E ξ <= E ξ* + (3 C + φ) √(2 (n + 1 + ln(2/δ)) / m),  φ = γ V/P
+
+    for n features, where ξ is the loss of eq. (12) and ξ* that of any fixed hypothesis
+    with weights and intercept in [-C, C].
+
+    Assumes: rows drawn independently from one law and shown once each, with the step
+    C √(n + 1) / √(2 m) (the default of `RobustPerceptron`); ‖x‖₁ <= 1. The last is
+    checked.
+
+    Parameters
+    ----------
+    best_loss : float
+        E ξ*, the expected loss of the best fixed hypothesis, or a bound on it.
+    X : array-like or sparse matrix of shape (m, n)
+        Training rows.
+    budget, values, margin, C : float, array-like, float, float
+        N, v, γ and the radius of the box, as given to `RobustPerceptron`.
+    delta : float, default=0.05
+        Probability that the bound may fail.
+
+    Returns
+    -------
+    risk : float
+        Bound on the risk, at most 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from noiseproof.bounds import online_to_batch_risk
+    >>> X = np.full((200_000, 4), 0.25)
+    >>> round(online_to_batch_risk(0.05, X, budget=1, C=1.0), 2)
+    0.09
+    """
+    X = _rows(X)
+    m, n = X.shape
+    v, kept = _adversary(budget, values, n)
+    _positive(margin=margin, C=C)
+    _probability(delta)
+    _check(best_loss >= 0, f"best_loss must not be negative; got {best_loss!r}.")
+    largest = float(abs(X).sum(axis=1).max())
+    _check(
+        largest <= 1 + _ROUNDING,
+        f"Corollary 1 needs rows whose absolute values add up to at most 1, but one "
+        f"has {largest:g}; scale X.",
+    )
+    phi = margin * float(v.sum()) / kept
+    excess = (3 * C + phi) * np.sqrt(2 * (n + 1 + np.log(2 / delta)) / m)
+    return float(min(1.0, (best_loss + excess) / margin))
+
+
+def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -> float:
+    """The margin that also protects from random corruption (theorem 3).
+
+    If N features are replaced by independent noise instead of deleted, a classifier
+    trained for deletion with γ at least this errs with probability at most
+    E[ℓ_γ] + ε. The value is
+
+        C √(2 N ln(1/ε)),
+
+    which is what Hoeffding's inequality gives for N independent terms of mean zero in
+    [-C, C]. (The theorem as printed has C √(N ln(1/ε)/2), half of it, which would need
+    terms in an interval of length C.)
+
+    Assumes: v = 1; features and noise in [-1, 1] with mean zero, the noise independent
+    from feature to feature; ‖w‖_∞ <= C; no intercept.
+
+    Parameters
+    ----------
+    budget : float
+        N, the number of features that may be corrupted.
+    C : float, default=1.0
+        Radius of the box.
+    epsilon : float, default=0.05
+        Probability that the noise may exceed the margin.
+
+    Returns
+    -------
+    margin : float
+        The smallest γ that will do.
+
+    Examples
+    --------
+    >>> from noiseproof.bounds import corruption_margin
+    >>> round(corruption_margin(10, C=0.5, epsilon=0.05), 3)
+    3.87
+    """
+    _positive(C=C)
+    _probability(epsilon)
+    _check(budget >= 0, f"The budget must not be negative; got {budget!r}.")
+    return float(C * np.sqrt(2 * budget * np.log(1 / epsilon)))
+
+
+def _check(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise ValueError(sentence)
+
+
+def _positive(**numbers: float) -> None:
+    for name, number in numbers.items():
+        _check(number > 0, f"{name} must be positive; got {number!r}.")
+
+
+def _probability(number: float) -> None:
+    _check(0 < number < 1, f"A probability must lie within (0, 1); got {number!r}.")
+
+
+def _rows(X: Any) -> Any:
+    X = check_array(
+        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
+    )
+    return sp.csr_array(stored_rows(X))
+
+
+def _adversary(
+    budget: float, values: ArrayLike | None, d: int
+) -> tuple[NDArray[np.float64], float]:
+    """The values and P, which must be positive."""
+    v = check_budget(budget, values, d)
+    kept = float(v.sum()) - budget
+    _check(kept > 0, "The budget must be less than the total value of the features.")
+    return v, kept

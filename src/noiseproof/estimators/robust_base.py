@@ -1,0 +1,70 @@
+"""What the worst-case linear classifiers share: checks and feature values."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from noiseproof.attacks.budget import check_budget
+from noiseproof.attacks.rows import stored_rows
+from noiseproof.estimators.linear import LinearClassifier
+from noiseproof.estimators.progress import CallbackSupportMixin
+from noiseproof.estimators.validation import check_missing, missing_features
+from noiseproof.feature_values import mutual_info_values
+
+Array = NDArray[np.float64]
+
+_SHARE = 0.1  # of the total value: the budget if none is given
+
+
+class RobustClassifier(CallbackSupportMixin, LinearClassifier):
+    """A linear classifier trained against deletion of features within a budget."""
+
+    budget: float | None
+    feature_values: Any
+    missing: str
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "budget": [Interval(Real, 0, None, closed="left"), None],
+        "feature_values": ["array-like", StrOptions({"mutual_info"}), None],
+        "margin": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "missing": [StrOptions({"allow", "warn", "error"})],
+        "verbose": ["verbose"],
+    }
+
+    def _set_adversary(self, X: Any, labels: Any, weights: Any = None) -> None:
+        """Settle what features are worth, and the budget, before any work."""
+        values = self.feature_values
+        if isinstance(values, str):
+            values = mutual_info_values(X, labels, sample_weight=weights)
+        d = X.shape[1]
+        values = check_budget(0.0, values, d)
+        total = float(values.sum())
+        budget = _SHARE * total if self.budget is None else float(self.budget)
+        if budget >= total:
+            raise ValueError(
+                f"budget={budget:g} must be less than the total value of the features, "
+                f"{total:g}: else the adversary can delete them all."
+            )
+        self.feature_values_, self.budget_ = values, budget
+        self.missing_in_training_ = np.zeros(d, dtype=bool)
+
+    def _rows(self, X: Any) -> Any:
+        """The stored entries as CSR of float64, missing ones left out."""
+        missing = missing_features(X)
+        if missing is not None:
+            check_missing(self, missing)
+        seen = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
+        self.missing_in_training_ = self.missing_in_training_ | seen
+        rows = sp.csr_array(stored_rows(X)).astype(np.float64)
+        if not rows.data.all():
+            rows = rows.copy()
+            rows.eliminate_zeros()
+        return rows

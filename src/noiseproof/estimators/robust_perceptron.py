@@ -1,0 +1,225 @@
+"""The robust Perceptron: one pass, with the adversary inside."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from noiseproof.attacks.budget import effective_budget
+from noiseproof.attacks.rows import unsigned
+from noiseproof.estimators.progress import reporting, with_callbacks
+from noiseproof.estimators.robust_base import RobustClassifier
+from noiseproof.estimators.validation import READ, read_training
+
+
+class RobustPerceptron(RobustClassifier):
+    """Perceptron that sees each row after the worst deletion, averaged over time.
+
+    Dekel and Shamir 2008, section 3. A row (x, y) costs
+
+        ξ = [max over J of γ V(J)/P - y (b + Σ_{j in J} w_j x_j)]_+           (eq. 12)
+
+    where J is what is left after deleting features worth up to N, and P = V - N. If
+    ξ > 0, the features that are left pull: w_j ← clip(w_j + τ y x_j) and
+    b ← clip(b + τ y), clipped to ±C. The classifier is the mean of all hypotheses, and
+    its risk is bounded (`noiseproof.bounds.online_to_batch_risk`). For values other
+    than 0 and 1 the adversary may delete a part of one feature.
+
+    Parameters
+    ----------
+    budget : float, default=None
+        N, the total value of the features that may be deleted from each row; None
+        means a tenth of the total.
+    feature_values : array-like of shape (n_features,), "mutual_info" or None
+        v_j, what a feature's deletion costs the adversary. None, the default, means 1
+        each; "mutual_info" takes `noiseproof.mutual_info_values` of the training data,
+        in `partial_fit` of the first batch.
+    margin : float, default=1.0
+        γ, the margin asked for after deletions worth all of the budget.
+    C : float, default=1.0
+        Largest weight of a feature, and largest intercept, in absolute value.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is out of the adversary's reach.
+    step : float, default=None
+        τ. None means C √(n + 1) / √(2 m) with n features and m rows to come, the
+        paper's; in `partial_fit`, where m is not known, the rows so far.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+    missing : {"allow", "warn", "error"}, default="allow"
+        What to do with NaN in X, which means that the feature is not there and adds
+        nothing to the score: allow it, warn where the feature was never missing in
+        training, or refuse it.
+    verbose : int, default=0
+        Whether to print a line per pass.
+
+    Attributes
+    ----------
+    averaged_ : array of shape (1, n_features) or (n_classes, n_features)
+        Mean of all hypotheses; `coef_` is the same.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts, averaged too.
+    classes_ : array of shape (n_classes,)
+        Class labels.
+    online_loss_ : array of shape (1,) or (n_classes,)
+        Mean of ξ / γ over the rows as they came, each met by the hypothesis before it.
+    n_iter_ : int
+        Passes taken in `fit`.
+    n_seen_ : int
+        Rows seen.
+    feature_values_ : array of shape (n_features,)
+        The values used.
+    budget_ : float
+        The budget used.
+    missing_in_training_ : array of bool of shape (n_features,)
+        Which features were missing in some training row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from noiseproof import RobustPerceptron
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = RobustPerceptron(budget=5, random_state=0).fit(X[:200] / 16, y[:200])
+    >>> round(model.score(X[200:] / 16, y[200:]), 2)
+    0.99
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RobustClassifier._parameter_constraints,
+        "step": [Interval(Real, 0, None, closed="neither"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        budget: float | None = None,
+        *,
+        feature_values: Any = None,
+        margin: float = 1.0,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        step: float | None = None,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        random_state: Any = None,
+        missing: str = "allow",
+        verbose: int = 0,
+    ):
+        self.budget = budget
+        self.feature_values = feature_values
+        self.margin = margin
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.step = step
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.missing = missing
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit the model from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; NaN means that a feature is missing there.
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        X, y = read_training(self, X, y)
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        self._begin(X, classes, labels)
+        rows, signs = self._rows(X), self._signs(labels)
+        rng = check_random_state(self.random_state)
+        m, d = X.shape
+        step = self.C * np.sqrt((d + 1) / (2 * m * self.max_iter))
+        with reporting(self, X, y) as report:
+            for n_iter in range(1, self.max_iter + 1):
+                order = rng.permutation(m) if self.shuffle else np.arange(m)
+                self._learn(rows, signs, order, self.step or step)
+                self.n_iter_ = n_iter
+                if report and report(n_iter, float(self.online_loss_.sum()), np.nan):
+                    break
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Show some more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            More training data.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed at the first call.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        first = not hasattr(self, "classes_")
+        X, y = validate_data(self, X, y, reset=first, **READ)
+        if first and classes is None:
+            raise ValueError("The first call of partial_fit needs all classes.")
+        known = np.unique(classes) if first else self.classes_
+        labels = np.minimum(np.searchsorted(known, y), len(known) - 1)
+        if np.any(known[labels] != y):
+            raise ValueError(
+                f"y has labels that are not among the classes {list(known)}."
+            )
+        if first:
+            self._begin(X, known, labels)
+        rows = self._rows(X)
+        self._learn(rows, self._signs(labels), np.arange(X.shape[0]), self.step or -1.0)
+        return self
+
+    def _begin(self, X: Any, classes: Any, labels: Any) -> None:
+        self._set_classes(classes)
+        self._set_adversary(X, labels)
+        k = len(classes) if len(classes) > 2 else 1
+        self._state = np.zeros((2, k, X.shape[1] + 1))
+        self._losses = np.zeros(k)
+        self.n_seen_ = 0
+
+    def _learn(self, rows: Any, signs: Any, order: Any, step: float) -> None:
+        # Numba is imported here, at the first pass, to keep the import light
+        from noiseproof.solvers.robust_perceptron_kernels import learn
+
+        values = self.feature_values_
+        price = self.margin / (values.sum() - self.budget_)
+        self._losses = self._losses + learn(
+            *unsigned(rows), order.astype(np.uint64), signs, values,
+            effective_budget(self.budget_, values), price, price * values.sum(),
+            float(self.C), float(step), self.n_seen_, self.fit_intercept, *self._state,
+        )  # fmt: skip
+        self.n_seen_ += len(order)
+        self.online_loss_ = self._losses / (self.margin * self.n_seen_)
+        W, drift = self._state
+        mean = W - drift / self.n_seen_
+        self.averaged_ = self.coef_ = np.ascontiguousarray(mean[:, :-1])
+        self.intercept_ = mean[:, -1].copy()

@@ -1,0 +1,16 @@
+"""The pages say what the code does."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="an installed copy has no docs folder")
+def test_the_api_page_is_current():
+    page = runpy.run_path(str(DOCS / "make_api.py"))["page"]()
+    assert (DOCS / "api.md").read_text(encoding="utf-8") == page, (
+        "run python docs/make_api.py"
+    )
