@@ -17,7 +17,7 @@ from noiseproof.noise import Dropout
 from noiseproof.objectives import marginal_objective
 from noiseproof.solvers import SOLVERS, Stop, minimize
 
-LIMIT = 120.0  # seconds
+LIMIT = 30.0  # seconds
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """How long a robust fit takes beside scikit-learn's plain one, in the same run.
 
     python benchmarks/speed.py                 # books, kitchen, newsgroups
+    python benchmarks/speed.py text books      # one of them
     python benchmarks/speed.py mnist           # 60,000 x 784, ten classes
     python benchmarks/speed.py copies          # explicit corruption, 64 copies
 
@@ -21,10 +22,10 @@ RATES = (0.5, 0.7, 0.9)
 CS = (0.01, 0.1, 1.0)
 
 
-def text() -> None:
+def text(*names: str) -> None:
     print("data          C  rate                 peer   peer s   ours s  ratio")
-    for name, load in TEXT.items():
-        X, y, *_ = load()
+    for name in names or TEXT:
+        X, y, *_ = TEXT[name]()
         repeats = 1 if name == "newsgroups" else 15
         for C in CS:
             for peer, ours in (
@@ -76,4 +77,5 @@ def copies() -> None:
 
 
 if __name__ == "__main__":
-    {"text": text, "mnist": images, "copies": copies}[(sys.argv[1:] or ["text"])[0]]()
+    what, *names = sys.argv[1:] or ["text"]
+    {"text": text, "mnist": images, "copies": copies}[what](*names)
