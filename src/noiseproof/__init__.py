@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from noiseproof import noise
-from noiseproof.estimators import (
-    CorruptedCopies,
-    DropoutExponentialClassifier,
-    DropoutLogisticRegression,
-    DropoutPoissonRegressor,
-    DropoutRidge,
-    DropoutRidgeClassifier,
-    DropoutSGDClassifier,
-    DropoutSVC,
-    RobustLPClassifier,
-    RobustPerceptron,
-)
-from noiseproof.feature_values import mutual_info_values
-from noiseproof.penalties import NoisingPenalty, penalty
+from noiseproof._lazy import lazily
 
 __version__ = "0.1.0"
 
-_LAZY = ("attacks", "bounds", "datasets")  # imported when first used
+_HOMES = {
+    "CorruptedCopies": "estimators.corrupted_copies",
+    "DropoutExponentialClassifier": "estimators.dropout_exponential",
+    "DropoutLogisticRegression": "estimators.dropout_logistic",
+    "DropoutPoissonRegressor": "estimators.dropout_poisson",
+    "DropoutRidge": "estimators.dropout_ridge",
+    "DropoutRidgeClassifier": "estimators.dropout_ridge_classifier",
+    "DropoutSGDClassifier": "estimators.dropout_sgd",
+    "DropoutSVC": "estimators.dropout_svc",
+    "NoisingPenalty": "penalties",
+    "RobustLPClassifier": "estimators.robust_lp",
+    "RobustPerceptron": "estimators.robust_perceptron",
+    "attacks": "attacks",
+    "bounds": "bounds",
+    "datasets": "datasets",
+    "mutual_info_values": "feature_values",
+    "noise": "noise",
+    "penalty": "penalties",
+}
 
 __all__ = [
     "CorruptedCopies",
@@ -46,8 +49,19 @@ __all__ = [
     "penalty",
 ]
 
+if TYPE_CHECKING:  # what type checkers and editors see
+    from noiseproof import attacks, bounds, datasets, noise
+    from noiseproof.estimators.corrupted_copies import CorruptedCopies
+    from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
+    from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+    from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+    from noiseproof.estimators.dropout_ridge import DropoutRidge
+    from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
+    from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
+    from noiseproof.estimators.dropout_svc import DropoutSVC
+    from noiseproof.estimators.robust_lp import RobustLPClassifier
+    from noiseproof.estimators.robust_perceptron import RobustPerceptron
+    from noiseproof.feature_values import mutual_info_values
+    from noiseproof.penalties import NoisingPenalty, penalty
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return import_module(f"noiseproof.{name}")
-    raise AttributeError(f"module 'noiseproof' has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

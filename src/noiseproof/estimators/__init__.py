@@ -1,41 +1,8 @@
-"""Estimators: scikit-learn's view of the whole."""
+"""Estimators: scikit-learn's view of the whole. Users import them from `noiseproof`."""
 
 from __future__ import annotations
 
-from noiseproof.estimators.corrupted_copies import CorruptedCopies
-from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
-from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
-from noiseproof.estimators.dropout_ridge import DropoutRidge
-from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
-from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
-from noiseproof.estimators.dropout_svc import DropoutSVC
-from noiseproof.estimators.robust_lp import RobustLPClassifier
-from noiseproof.estimators.robust_perceptron import RobustPerceptron
+from noiseproof._lazy import lazily
 
-ESTIMATORS: dict[str, type] = {
-    "dropout-svc": DropoutSVC,
-    "dropout-logistic": DropoutLogisticRegression,
-    "dropout-ridge-classifier": DropoutRidgeClassifier,
-    "dropout-exponential": DropoutExponentialClassifier,
-    "dropout-ridge": DropoutRidge,
-    "dropout-poisson": DropoutPoissonRegressor,
-    "dropout-sgd": DropoutSGDClassifier,
-    "corrupted-copies": CorruptedCopies,
-    "robust-lp": RobustLPClassifier,
-    "robust-perceptron": RobustPerceptron,
-}
-
-__all__ = [
-    "ESTIMATORS",
-    "CorruptedCopies",
-    "DropoutExponentialClassifier",
-    "DropoutLogisticRegression",
-    "DropoutPoissonRegressor",
-    "DropoutRidge",
-    "DropoutRidgeClassifier",
-    "DropoutSGDClassifier",
-    "DropoutSVC",
-    "RobustLPClassifier",
-    "RobustPerceptron",
-]
+__all__ = ["ESTIMATORS"]  # all of them by a short name
+__getattr__ = lazily(__name__, {"ESTIMATORS": "registry"})

@@ -1,0 +1,27 @@
+"""All estimators by a short name."""
+
+from __future__ import annotations
+
+from noiseproof.estimators.corrupted_copies import CorruptedCopies
+from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
+from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+from noiseproof.estimators.dropout_ridge import DropoutRidge
+from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
+from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
+from noiseproof.estimators.dropout_svc import DropoutSVC
+from noiseproof.estimators.robust_lp import RobustLPClassifier
+from noiseproof.estimators.robust_perceptron import RobustPerceptron
+
+ESTIMATORS: dict[str, type] = {
+    "dropout-svc": DropoutSVC,
+    "dropout-logistic": DropoutLogisticRegression,
+    "dropout-ridge-classifier": DropoutRidgeClassifier,
+    "dropout-exponential": DropoutExponentialClassifier,
+    "dropout-ridge": DropoutRidge,
+    "dropout-poisson": DropoutPoissonRegressor,
+    "dropout-sgd": DropoutSGDClassifier,
+    "corrupted-copies": CorruptedCopies,
+    "robust-lp": RobustLPClassifier,
+    "robust-perceptron": RobustPerceptron,
+}
