@@ -60,16 +60,18 @@ TEXT = {
 }
 
 
-def seconds(models: dict[str, Any], X: Any, y: Any, repeats: int) -> dict[str, float]:
+def seconds(
+    models: dict[str, Any], X: Any, y: Any, repeats: int, warm_up: int = 1
+) -> dict[str, float]:
     """Median seconds of each model's fit after a warm-up, taking turns."""
     times: dict[str, list[float]] = {name: [] for name in models}
     with warnings.catch_warnings():
         # the peers stop at their default max_iter with a warning; that is their time
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for turn in range(repeats + 1):
+        for turn in range(-warm_up, repeats):
             for name, model in models.items():
                 start = time.perf_counter()
                 model.fit(X, y)
-                if turn:
+                if turn >= 0:
                     times[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) for name, values in times.items()}

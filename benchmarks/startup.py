@@ -17,7 +17,7 @@ SETUP = (
 )
 
 
-def median(code: str, repeats: int = 9) -> float:
+def median(code: str, repeats: int = 5) -> float:
     runs = [
         float(subprocess.check_output([sys.executable, "-c", code]))
         for _ in range(repeats + 1)

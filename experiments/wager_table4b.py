@@ -1,6 +1,7 @@
 """Table 4b of Wager et al. 2013: IMDB with 50,000 unlabelled reviews.
 
-Constants are chosen on a held-out fifth of the training reviews.
+Constants are chosen on a held-out fifth of the training reviews; with `--tune 0` they
+are fixed at rate 0.5, C = 0.3 and alpha 0.4, which had done well on unigrams.
 
     python experiments/wager_table4b.py               # unigrams
     python experiments/wager_table4b.py --bigrams 1   # and millions of bigrams
@@ -25,11 +26,12 @@ PAPER = {
     (True, "dropout"): 91.31,
     (True, "+unlabelled"): 91.98,
 }
+FIXED = (0.5, 0.3, 0.4)
 RATES, CS, ALPHAS = (0.5, 0.7), (0.1, 0.3), (0.4, 1.0)
 
 
 def main() -> None:
-    options = arguments(__doc__, bigrams=0)
+    options = arguments(__doc__, bigrams=0, tune=1)
     bigrams = bool(options.bigrams)
     data = load_imdb(bigrams=bigrams)
     order = np.random.default_rng(0).permutation(len(data.y_train))
@@ -38,12 +40,12 @@ def main() -> None:
     for method, Z in (("dropout", None), ("+unlabelled", data.X_unlabeled)):
         grid = itertools.product(RATES, CS, [0.0] if Z is None else ALPHAS)
         trials = {}
-        for constants in grid:
+        for constants in grid if options.tune else ():
             model = fit(data.X_train[part], data.y_train[part], Z, *constants)
             score = model.score(data.X_train[held_out], data.y_train[held_out])
             trials[constants] = score
             print(method, *constants, f"{score:.4f}", flush=True)
-        best = max(trials, key=trials.get)
+        best = max(trials, key=trials.get) if options.tune else FIXED
         start = time.perf_counter()
         model = fit(data.X_train, data.y_train, Z, *best)
         took = time.perf_counter() - start
