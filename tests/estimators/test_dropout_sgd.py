@@ -124,3 +124,10 @@ def test_bad_input(data):
         DropoutSGDClassifier().partial_fit(X, y, classes=[0, 2])
     with pytest.raises(ValueError, match="use fit"):
         DropoutSGDClassifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
+
+
+def test_a_new_fit_may_have_other_features(data):
+    X, y = data
+    model = DropoutSGDClassifier(random_state=0).fit(X, y)
+    model.fit(X[:, :4], y)
+    assert model.missing_in_training_.shape == (4,)

@@ -265,12 +265,13 @@ class DropoutSGDClassifier(LinearClassifier):
         X, y = read_training(self, X, y, reset=not again)
         labels = self._encode(y)
         self._rate(X.shape[1])
+        if not again:
+            self.__dict__.pop("missing_in_training_", None)  # of an earlier fit
+            self._begin(X.shape[1])
         X = self._clean(X)
         weights = (
             np.ones(len(y)) if self.class_weight is None else self._class_weights(y)
         )
-        if not again:
-            self._begin(X.shape[1])
         self._passes(X, labels, weights)
         return self
 

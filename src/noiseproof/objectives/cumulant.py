@@ -11,11 +11,12 @@ import numpy as np
 from noiseproof.design import Array, Design, EntryBlock
 from noiseproof.losses.base import CumulantLoss
 from noiseproof.noise import Cumulants, Noise
+from noiseproof.objectives.terms import Parameters
 
 _SIGNS = (-1.0, 1.0)
 
 
-class CumulantTerm:
+class CumulantTerm(Parameters):
     """Σ_i c_i [f(K_i) + linear_i m_i], K_i = σ_i b + Σ_d cgf(x_id, σ_i w_d).
 
     σ is -1 or +1, as the loss says. cgf(x, t) is split in cgf(x, t) - cgf(0, t),
@@ -55,16 +56,6 @@ class CumulantTerm:
     def null_value(self) -> Array:
         """Value at θ = 0, where neither data nor noise matters."""
         return self.loss.value(np.zeros_like(self.signs)) @ self.weights
-
-    def split(self, theta: Array) -> tuple[Array, Array]:
-        """Weights and intercepts of θ."""
-        if self.fit_intercept:
-            return theta[:, :-1], theta[:, -1]
-        return theta, np.zeros(len(theta))
-
-    def join(self, W: Array, b: Array) -> Array:
-        """θ, or a gradient in it, from its two parts."""
-        return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
 
     def stored(self, k: int, w: Array) -> Iterator[tuple[EntryBlock, Cumulants]]:
         """Cumulants of the stored entries beyond those of a zero, block by block."""

@@ -10,12 +10,13 @@ import numpy as np
 from noiseproof.design import Array, Design, RowCurvature
 from noiseproof.losses.base import MomentLoss
 from noiseproof.noise import VarianceLaw
+from noiseproof.objectives.terms import Parameters
 
 _STIFF = 1000.0
 _MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 
 
-class MomentTerm:
+class MomentTerm(Parameters):
     """Σ_i c_i loss(y_i, m_i, v_i), m = w·x + b, v = Σ_d w_d² Var(x~_d).
 
     Parameters
@@ -59,16 +60,6 @@ class MomentTerm:
         """Value at θ = 0, where neither data nor noise matters."""
         zero = np.zeros_like(self.y)
         return self.loss.value(self.y, zero, zero) @ self.weights
-
-    def split(self, theta: Array) -> tuple[Array, Array]:
-        """Weights and intercepts of θ; a direction splits the same way."""
-        if self.fit_intercept:
-            return np.ascontiguousarray(theta[:, :-1]), theta[:, -1]
-        return theta, np.zeros(len(theta))
-
-    def join(self, W: Array, b: Array) -> Array:
-        """θ, or a gradient in it, from its two parts."""
-        return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
 
     def at(self, theta: Array) -> MomentPoint:
         W, b = self.split(theta)

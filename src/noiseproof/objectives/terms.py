@@ -10,6 +10,22 @@ from numpy.typing import NDArray
 from noiseproof.design import Array
 
 
+class Parameters:
+    """How the parameters θ of a term are laid out: weights, then the intercept."""
+
+    fit_intercept: bool
+
+    def split(self, theta: Array) -> tuple[Array, Array]:
+        """Weights and intercepts of θ; a direction splits the same way."""
+        if self.fit_intercept:
+            return np.ascontiguousarray(theta[:, :-1]), theta[:, -1]
+        return theta, np.zeros(len(theta))
+
+    def join(self, W: Array, b: Array) -> Array:
+        """θ, or a gradient in it, from its two parts."""
+        return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
+
+
 class Curvature(Protocol):
     """A symmetric matrix per class, known by what it does."""
 
