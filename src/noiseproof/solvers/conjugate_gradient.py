@@ -8,6 +8,7 @@ import numpy as np
 
 from noiseproof.design import Array
 from noiseproof.objectives.base import PenalizedCurvature
+from noiseproof.objectives.preconditioner import Preconditioner
 
 _MAX_ITER = 250
 # Classes that are done still ride along in a pass until this part of them is left
@@ -18,10 +19,23 @@ _STALLED = 0.5
 
 
 class Step(NamedTuple):
-    """An inexact Newton step and what the quadratic model says it gains."""
+    """An inexact Newton step and what the quadratic model says it gains.
+
+    `promise` is what ½ gᵀ M⁻¹ g, with the preconditioner M, said before the inner run.
+    """
 
     P: Array
     gain: Array
+    promise: Array
+    preconditioner: Preconditioner
+
+    def outlook(self, gradient: Array) -> Array:
+        """What is left to gain at the end of the step, from the gradient there.
+
+        ½ gᵀ M⁻¹ g once more, raised by the factor that it fell short at the start.
+        """
+        short = np.maximum(1.0, self.gain / np.where(self.promise > 0, self.promise, 1))
+        return 0.5 * short * dot(gradient, self.preconditioner.solve(gradient))
 
 
 def dot(A: Array, B: Array) -> Array:
@@ -62,7 +76,6 @@ class _Run:
         decisive: float | Array,
     ):
         k = len(gradient)
-        self.out = Step(np.zeros_like(gradient), np.zeros(k))
         self.iterations = 0
         self.curvature = curvature
         self.preconditioner = curvature.preconditioner()
@@ -73,6 +86,9 @@ class _Run:
         self.residual = -gradient
         self.direction = self.preconditioner.solve(self.residual)
         self.norm2 = dot(self.residual, self.direction)
+        self.out = Step(
+            np.zeros_like(gradient), np.zeros(k), 0.5 * self.norm2, self.preconditioner
+        )
         self.goal = np.asarray(accuracy) ** 2 * self.norm2
         self.active = self.norm2 > 0
 

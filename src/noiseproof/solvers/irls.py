@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 from noiseproof.design import Array
 from noiseproof.objectives import Objective, Point
 from noiseproof.solvers.base import Result, Stop, newton_gain
-from noiseproof.solvers.conjugate_gradient import Step, dot, newton_step
+from noiseproof.solvers.conjugate_gradient import dot, newton_step
 
 _FEW_FEATURES = 400  # up to here the least-squares problem is solved in closed form
 _INNER_ACCURACY = 1e-4
@@ -26,28 +26,29 @@ def irls(objective: Objective, theta: Array, stop: Stop) -> Result:
     point = objective.at(theta)
     gain_at_check = np.inf
     for n_iter in range(1, stop.max_iter + 1):
-        step = _least_squares(point)
+        P, gain = _least_squares(point)
         before = point
-        point = objective.at(point.theta + step.P)
-        if stop.tell(n_iter, point.value, step.gain / before.size):
+        point = objective.at(point.theta + P)
+        if stop.tell(n_iter, point.value, gain / before.size):
             return Result(point, n_iter, False, stopped=True)
         # the quadratic lies above, so it promises less than there is to gain
-        promising = stop.reached(step.gain, before).all()
-        if promising and step.gain.sum() <= _CHECK * gain_at_check:
-            gain_at_check = step.gain.sum()
-            gain = newton_gain(point)
-            if stop.reached(gain, point).all():
+        promising = stop.reached(gain, before).all()
+        if promising and gain.sum() <= _CHECK * gain_at_check:
+            gain_at_check = gain.sum()
+            if stop.reached(newton_gain(point), point).all():
                 return Result(point, n_iter, True)
     return Result(point, n_iter, False)
 
 
-def _least_squares(point: Point) -> Step:
+def _least_squares(point: Point) -> tuple[Array, Array]:
+    """The step to the minimum of the quadratic for each class, and what it gains."""
     if point.objective.shape[1] > _FEW_FEATURES:
-        return newton_step(point.majorizer(), point.gradient, _INNER_ACCURACY)
+        step = newton_step(point.majorizer(), point.gradient, _INNER_ACCURACY)
+        return step.P, step.gain
     P = np.stack(
         [
             -cho_solve(cho_factor(point.majorizer_matrix(k)), g)
             for k, g in enumerate(point.gradient)
         ]
     )
-    return Step(P, -0.5 * dot(P, point.gradient))
+    return P, -0.5 * dot(P, point.gradient)

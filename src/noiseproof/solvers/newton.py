@@ -15,6 +15,8 @@ _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
+_NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
+_SAFE = 3.0  # a full step's outlook has been seen to be twice too rosy
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
@@ -38,6 +40,11 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
         point, alpha = line_search(point, step)
         whole[classes], values[classes] = point.theta, point.value
         reached = ~careful & stop.reached(step.gain, before)
+        settling = ~careful & (alpha == 1) & (step.gain <= _NEAR * before.size)
+        if np.any(settling & ~reached):
+            reached |= settling & stop.reached(
+                _SAFE * step.outlook(point.gradient), point
+            )
         unsettled = np.where(careful, step.gain > 0.1 * before.value, alpha < 0.3)
         careful = np.logical_and(objective.has_majorizer, unsettled)
         if not fresh and np.any(~reached & (alpha == 0)):
