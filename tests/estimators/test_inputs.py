@@ -269,6 +269,15 @@ def _fit_whatever_happens(model, X, y):
         return clone(model).fit(X, y)
 
 
+@every_model
+def test_a_refit_forgets_what_was_missing_before(model, rng):
+    X, y = _data(model, rng)
+    model = clone(model).set_params(missing="warn").fit(X, y)
+    X[0, 1] = np.nan
+    model.fit(X, y)  # training data is what it is: no warning
+    assert model.missing_in_training_.tolist() == [False, True, False, False, False]
+
+
 @pytest.mark.parametrize("columns", [[2], slice(None)], ids=["one", "all"])
 @pytest.mark.parametrize("factor", [1e-12, 1e12])
 @every_model

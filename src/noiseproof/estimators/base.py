@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
@@ -19,11 +18,7 @@ from noiseproof.estimators.progress import (
     CallbackSupportMixin,
     reporting,
 )
-from noiseproof.estimators.validation import (
-    check_missing,
-    missing_features,
-    read_unlabeled,
-)
+from noiseproof.estimators.validation import read_unlabeled, remember_missing
 from noiseproof.losses import Loss, MomentLoss, make_loss
 from noiseproof.noise import Noise, as_noise
 from noiseproof.objectives import (
@@ -104,27 +99,24 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             )
         )
 
-    def _design(self, X: Any, noise: Noise) -> tuple[Design, NDArray[np.bool_]]:
-        """The data as a design that the noise can act on, and what is missing in it."""
-        missing = missing_features(X)
-        if missing is not None:
-            check_missing(self, missing)
-        design = as_design(X, has_missing=missing is not None)
+    def _design(self, X: Any, noise: Noise, *, labeled: bool) -> Design:
+        """The data as a design that the noise can act on."""
+        has_missing = remember_missing(self, X, afresh=labeled)
+        design = as_design(X, has_missing)
         noise.check(X.shape[1], minimum=design.minimum())
-        nowhere = np.zeros(X.shape[1], dtype=bool)
-        return design, nowhere if missing is None else missing
+        return design
 
     def _objective(
         self, X: Any, Y: Array, weights: Array, noise: Noise, loss: Loss, Zs: list[Any]
     ) -> Objective:
-        design, self.missing_in_training_ = self._design(X, noise)
+        design = self._design(X, noise, labeled=True)
         weights = self.C * weights
         alpha = getattr(self, "unlabeled_weight", 0.0)
         if not Zs or alpha == 0:
             return marginal_objective(
                 design, Y, weights, noise, loss, self.fit_intercept
             )
-        unlabeled = [self._design(Z, noise)[0] for Z in Zs]
+        unlabeled = [self._design(Z, noise, labeled=False) for Z in Zs]
         return semi_supervised_objective(
             design, Y, weights, noise, loss, self.fit_intercept,
             unlabeled=unlabeled, alpha=alpha, C=self.C,

@@ -14,9 +14,8 @@ from sklearn.utils.validation import _check_sample_weight
 from noiseproof.design import Array
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.estimators.validation import (
-    check_missing,
-    missing_features,
     read_training,
+    remember_missing,
     zero_missing,
 )
 from noiseproof.noise import Dropout, as_noise
@@ -165,15 +164,9 @@ class DropoutSGDClassifier(LinearClassifier):
         eta = (1 - delta) / delta if self.rule == "dropout" else np.ones(d)
         return np.ascontiguousarray(eta)
 
-    def _clean(self, X: Any) -> Any:
+    def _clean(self, X: Any, *, afresh: bool) -> Any:
         """Missing entries as zeros, by the policy; what was missing is remembered."""
-        missing = missing_features(X)
-        seen = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
-        if missing is not None:
-            check_missing(self, missing)
-            X = zero_missing(X)
-        self.missing_in_training_ = seen | getattr(self, "missing_in_training_", seen)
-        return X
+        return zero_missing(X) if remember_missing(self, X, afresh=afresh) else X
 
     def _begin(self, d: int) -> None:
         k = 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -230,7 +223,7 @@ class DropoutSGDClassifier(LinearClassifier):
             weights *= self._class_weights(y)
         elif self.class_weight is not None:
             raise ValueError("class_weight='balanced' needs all data at once: use fit.")
-        X = self._clean(X)
+        X = self._clean(X, afresh=first)
         if first:
             self._begin(X.shape[1])
         labels = np.searchsorted(self.classes_, y)
@@ -266,9 +259,8 @@ class DropoutSGDClassifier(LinearClassifier):
         labels = self._encode(y)
         self._rate(X.shape[1])
         if not again:
-            self.__dict__.pop("missing_in_training_", None)  # of an earlier fit
             self._begin(X.shape[1])
-        X = self._clean(X)
+        X = self._clean(X, afresh=not again)
         weights = (
             np.ones(len(y)) if self.class_weight is None else self._class_weights(y)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isnan
 from typing import Any
 
 try:
@@ -58,9 +59,9 @@ def _to_callbacks(estimator: Any, context: Any, X: Any, y: Any) -> Report:
 
 def _printing(name: str) -> Report:
     def listen(step: int, value: float, suboptimality: float) -> bool:
-        print(
-            f"[{name}] step {step:4d}  objective {value:.9g}  gap {suboptimality:.1e}"
-        )
+        # online learners know their loss, but not how far it is from the lowest
+        gap = "" if isnan(suboptimality) else f"  gap {suboptimality:.1e}"
+        print(f"[{name}] step {step:4d}  objective {value:.9g}{gap}")
         return False
 
     return listen

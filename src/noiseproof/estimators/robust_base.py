@@ -14,7 +14,7 @@ from noiseproof.attacks.budget import check_budget
 from noiseproof.attacks.rows import stored_rows
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.estimators.progress import CallbackSupportMixin
-from noiseproof.estimators.validation import check_missing, missing_features
+from noiseproof.estimators.validation import remember_missing
 from noiseproof.feature_values import mutual_info_values
 
 Array = NDArray[np.float64]
@@ -44,8 +44,7 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
         values = self.feature_values
         if isinstance(values, str):
             values = mutual_info_values(X, labels, sample_weight=weights)
-        d = X.shape[1]
-        values = check_budget(0.0, values, d)
+        values = check_budget(0.0, values, X.shape[1])
         total = float(values.sum())
         budget = _SHARE * total if self.budget is None else float(self.budget)
         if budget >= total:
@@ -54,15 +53,10 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
                 f"{total:g}: else the adversary can delete them all."
             )
         self.feature_values_, self.budget_ = values, budget
-        self.missing_in_training_ = np.zeros(d, dtype=bool)
 
-    def _rows(self, X: Any) -> Any:
+    def _rows(self, X: Any, *, afresh: bool) -> Any:
         """The stored entries as CSR of float64, missing ones left out."""
-        missing = missing_features(X)
-        if missing is not None:
-            check_missing(self, missing)
-        seen = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
-        self.missing_in_training_ = self.missing_in_training_ | seen
+        remember_missing(self, X, afresh=afresh)
         rows = sp.csr_array(stored_rows(X)).astype(np.float64)
         if not rows.data.all():
             rows = rows.copy()

@@ -181,7 +181,7 @@ class RobustLPClassifier(RobustClassifier):
         labels = self._encode(y)
         self._set_adversary(X, labels, weights)
         chunks = self._chunks(labels)
-        rows = self._rows(X)
+        rows = self._rows(X, afresh=True)
         programs = [
             self._program(rows, signs, weights) for signs in self._signs(labels)
         ]

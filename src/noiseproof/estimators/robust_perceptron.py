@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from noiseproof.attacks.budget import effective_budget
@@ -148,10 +147,9 @@ class RobustPerceptron(RobustClassifier):
         """
         self._validate_params()
         X, y = read_training(self, X, y)
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        self._begin(X, classes, labels)
-        rows, signs = self._rows(X), self._signs(labels)
+        labels = self._encode(y)
+        self._begin(X, labels)
+        rows, signs = self._rows(X, afresh=True), self._signs(labels)
         rng = check_random_state(self.random_state)
         m, d = X.shape
         step = self.C * np.sqrt((d + 1) / (2 * m * self.max_iter))
@@ -193,15 +191,15 @@ class RobustPerceptron(RobustClassifier):
                 f"y has labels that are not among the classes {list(known)}."
             )
         if first:
-            self._begin(X, known, labels)
-        rows = self._rows(X)
+            self._set_classes(known)
+            self._begin(X, labels)
+        rows = self._rows(X, afresh=first)
         self._learn(rows, self._signs(labels), np.arange(X.shape[0]), self.step or -1.0)
         return self
 
-    def _begin(self, X: Any, classes: Any, labels: Any) -> None:
-        self._set_classes(classes)
+    def _begin(self, X: Any, labels: Any) -> None:
         self._set_adversary(X, labels)
-        k = len(classes) if len(classes) > 2 else 1
+        k = len(self.classes_) if len(self.classes_) > 2 else 1
         self._state = np.zeros((2, k, X.shape[1] + 1))
         self._losses = np.zeros(k)
         self.n_seen_ = 0

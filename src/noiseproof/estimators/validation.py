@@ -78,6 +78,29 @@ def missing_features(X: Any) -> NDArray[np.bool_] | None:
     return missing if missing.any() else None
 
 
+def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
+    """Whether training data has missing entries, checked and remembered.
+
+    Parameters
+    ----------
+    estimator : object
+        Gets `missing_in_training_`, the features that were missing somewhere.
+    X : array or CSR matrix
+        Training data.
+    afresh : bool
+        Whether training starts here; else X comes on top of what was seen before.
+    """
+    if afresh:
+        estimator.__dict__.pop("missing_in_training_", None)
+    missing = missing_features(X)
+    if missing is not None:
+        check_missing(estimator, missing)
+    found = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
+    seen = getattr(estimator, "missing_in_training_", found)
+    estimator.missing_in_training_ = seen | found
+    return missing is not None
+
+
 def check_missing(estimator: Any, missing: NDArray[np.bool_]) -> None:
     """Apply the estimator's `missing` policy to features missing in new data."""
     if estimator.missing == "error":
