@@ -206,7 +206,7 @@ def many_threads(monkeypatch):
     shares = []
     share = threads_module.Workers.map
 
-    def spy(self, work, parts):
+    def spy(self, work, parts, **options):
         shares.append(len(parts))
         return share(self, work, parts)
 

@@ -33,13 +33,18 @@ class Workers:
         self.count = available_threads()
         self._pool: ThreadPoolExecutor | None = None
 
-    def map(self, work: Callable[[Part], Out], parts: Sequence[Part]) -> list[Out]:
-        """Results of `work`, in the order of the parts."""
-        if len(parts) == 1:
-            return [work(parts[0])]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.count)
-        with self._limits():
+    def map(
+        self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False
+    ) -> list[Out]:
+        """Results of `work`, in the order of the parts.
+
+        BLAS leaves `light` work to one thread by itself: no need to tell it.
+        """
+        with nullcontext() if light else self._limits():
+            if len(parts) == 1:
+                return [work(parts[0])]
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.count)
             return list(self._pool.map(work, parts))
 
 
