@@ -208,7 +208,7 @@ def many_threads(monkeypatch):
 
     def spy(self, work, parts, **options):
         shares.append(len(parts))
-        return share(self, work, parts)
+        return share(self, work, parts, **options)
 
     def use(threads):
         monkeypatch.setattr(csr_module, "_ENTRIES_PER_THREAD", 1)
