@@ -15,14 +15,14 @@ def lazily(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
     package : str
         The module's own name.
     homes : dict
-        Module of each name, relative to the package; a name that is its own home is a
-        module.
+        Module of each name, relative to the package (a dot more: beside it); a name
+        that is its own home is a module.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(f"{package}.{homes[name]}")
+        home = import_module(f".{homes[name]}", package)
         return home if name == homes[name] else getattr(home, name)
 
     return find

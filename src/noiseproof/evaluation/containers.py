@@ -1,0 +1,187 @@
+"""X as the model gets it: dense, sparse or a data frame, with entries deleted.
+
+A perturbation decides which entries go; what X is stored in decides how. Whatever comes
+in goes to the model: sparse stays sparse, a frame keeps its names and, where it can,
+its dtypes. A dense copy is made once and overwritten by every draw.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = ["Container", "contain"]
+
+Mask = NDArray[np.bool_]
+
+_FILLS = {"zero": 0, "nan": np.nan}
+_NUMBERS = "buif"  # kinds of dtypes
+
+
+class Container:
+    """Rows of one storage; `shape` is that of the entries which may be deleted."""
+
+    shape: tuple[int, ...]
+
+    def present(self) -> Mask:
+        """Which entries are neither zero nor missing."""
+        raise NotImplementedError
+
+    def starts(self) -> NDArray[Any]:
+        """Where each row starts among all entries in order, and where the last ends."""
+        return np.arange(self.shape[0] + 1) * int(np.prod(self.shape[1:]))
+
+    def without(self, deleted: Mask) -> Any:
+        """X without the entries that the mask marks; the next call overwrites it."""
+        raise NotImplementedError
+
+    def numbers(self) -> Any:
+        """X as a numeric array or CSR matrix."""
+        raise NotImplementedError
+
+    def like(self, X: Any) -> Any:
+        """Other numbers in the container that X came in."""
+        return X
+
+    def fork(self) -> Container:
+        """The same X for another worker, who overwrites a copy of his own."""
+        return self
+
+
+def contain(X: Any, missing: str) -> Container:
+    """The container for X, or one clear sentence."""
+    if missing not in _FILLS:
+        raise ValueError(f"missing must be 'zero' or 'nan'; got {missing!r}.")
+    if sp.issparse(X):
+        return _Sparse(X, missing)
+    if hasattr(X, "columns"):
+        return (_Mixed if _is_mixed(X) else _Frame)(X, missing)
+    return _Dense(np.asarray(X), missing)
+
+
+def _is_mixed(frame: Any) -> bool:
+    """Whether pandas keeps it in anything but one plain numeric array."""
+    if not hasattr(frame, "iloc"):
+        return False
+    kinds = set(frame.dtypes)
+    return len(kinds) > 1 or not isinstance(kinds.pop(), np.dtype)
+
+
+class _Dense(Container):
+    def __init__(self, X: NDArray[Any], missing: str):
+        if X.ndim < 2 or X.dtype.kind not in _NUMBERS:
+            raise ValueError(
+                "X must be a numeric array with a row per sample; got "
+                f"{X.ndim} dimension{'s' * (X.ndim != 1)} of dtype {X.dtype}."
+            )
+        self.X, self.missing, self.shape = X, missing, X.shape
+        self._buffer: NDArray[Any] | None = None
+
+    def present(self) -> Mask:
+        return (self.X != 0) & (self.X == self.X)
+
+    def without(self, deleted: Mask) -> Any:
+        if self._buffer is None:
+            floats = self.missing == "nan" and self.X.dtype.kind != "f"
+            self._buffer = np.empty_like(self.X, dtype=np.float64 if floats else None)
+        if self.missing == "zero":  # five times as fast as to copy and to overwrite
+            return np.multiply(self.X, ~deleted, out=self._buffer)
+        np.copyto(self._buffer, self.X)
+        np.copyto(self._buffer, np.nan, where=deleted)
+        return self._buffer
+
+    def numbers(self) -> Any:
+        return self.X
+
+    def fork(self) -> Container:
+        return type(self)(self.X, self.missing)
+
+
+class _Frame(_Dense):
+    """A frame of one numeric dtype: its array, and names put back on."""
+
+    def __init__(self, frame: Any, missing: str):
+        super().__init__(np.asarray(frame), missing)
+        self.frame = frame
+
+    def without(self, deleted: Mask) -> Any:
+        return self.like(super().without(deleted))
+
+    def like(self, X: Any) -> Any:
+        if hasattr(self.frame, "iloc"):
+            names = {"index": self.frame.index, "columns": self.frame.columns}
+            return type(self.frame)(X, **names, copy=False)
+        return type(self.frame)(X, schema=list(self.frame.columns))
+
+    def fork(self) -> Container:
+        return type(self)(self.frame, self.missing)
+
+
+class _Mixed(Container):
+    """A pandas frame whose columns differ in dtype, words among them."""
+
+    def __init__(self, frame: Any, missing: str):
+        self.frame, self.missing, self.shape = frame, missing, frame.shape
+        words = frame.columns[[dtype.kind not in _NUMBERS for dtype in frame.dtypes]]
+        if missing == "zero" and len(words):
+            raise ValueError(
+                f"Column {words[0]!r} of X holds no numbers, so a deleted entry cannot "
+                "be zero; use missing='nan'."
+            )
+
+    def present(self) -> Mask:
+        return self.frame.notna().to_numpy() & (self.frame != 0).to_numpy(bool)
+
+    def without(self, deleted: Mask) -> Any:
+        after = self.frame.mask(deleted, _FILLS[self.missing])
+        return after.astype(self.frame.dtypes) if self.missing == "zero" else after
+
+    def numbers(self) -> Any:
+        return self.frame.to_numpy(dtype=np.float64)
+
+    def like(self, X: Any) -> Any:
+        names = {"index": self.frame.index, "columns": self.frame.columns}
+        return type(self.frame)(X, **names)
+
+
+class _Sparse(Container):
+    """CSR, where a deletion drops stored entries."""
+
+    def __init__(self, X: Any, missing: str):
+        if missing == "nan":
+            raise ValueError(
+                "missing='nan' would fill the deleted zeros of a sparse matrix; use "
+                "missing='zero', or pass X.toarray() if it fits in memory."
+            )
+        rows = X.tocsr()
+        if not rows.has_canonical_format or np.any(rows.data == 0):
+            rows = rows.copy()
+            rows.sum_duplicates()
+            rows.eliminate_zeros()
+        self.X, self.shape = rows, rows.data.shape
+        self._buffers: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def present(self) -> Mask:
+        return self.X.data == self.X.data
+
+    def starts(self) -> NDArray[Any]:
+        return self.X.indptr
+
+    def without(self, deleted: Mask) -> Any:
+        X, kept = self.X, np.flatnonzero(~deleted)
+        if self._buffers is None:
+            self._buffers = np.empty_like(X.data), np.empty_like(X.indices)
+        data, indices = (buffer[: len(kept)] for buffer in self._buffers)
+        X.data.take(kept, out=data, mode="clip")  # the mode that needs no other copy
+        X.indices.take(kept, out=indices, mode="clip")
+        ends = np.searchsorted(kept, X.indptr).astype(X.indptr.dtype)
+        return type(X)((data, indices, ends), shape=X.shape)
+
+    def numbers(self) -> Any:
+        return self.X
+
+    def fork(self) -> Container:
+        return _Sparse(self.X, "zero")

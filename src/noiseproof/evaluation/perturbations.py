@@ -1,0 +1,227 @@
+"""What happens to the features at test time, at any level.
+
+A perturbation is drawn once per repeat and then asked for X at each level: the same
+random numbers serve all levels. So a feature that is dead at 10 % is dead at 20 %, too,
+and the score at one level does not depend on which others were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from noiseproof.attacks import Attack
+from noiseproof.evaluation.containers import Container
+from noiseproof.noise import Noise
+
+__all__ = ["PERTURBATIONS", "Perturbation", "as_perturbation"]
+
+Draw = Callable[[float], Any]
+Seed = np.random.SeedSequence
+
+_BYTE = 256  # values of a random byte
+_BLOCK = 2**18  # entries that are sorted at a time
+
+
+class Perturbation:
+    """What may happen, up to its level. Subclasses override `draw` and `check`."""
+
+    label: str = "level"  # what the level means, as an axis says it
+    is_random: bool = True
+    white_box: bool = False  # whether it depends on the model
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        """One draw: a function from a level to the perturbed X."""
+        raise NotImplementedError
+
+    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+        """Raise one clear sentence if a level or X does not suit."""
+
+    def against(self, model: Any, y: Any) -> Perturbation:
+        """The perturbation that knows this model and these labels."""
+        return self
+
+
+class Delete(Perturbation):
+    """Each feature of a row dies with probability `level`; the rest stay as they are.
+
+    Chen et al. 2014, "nightmare at test time". A random byte decides for each entry,
+    and where it ties with the level another random number does, so that the
+    probability is exact.
+    """
+
+    label = "share of features deleted"
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        size = int(np.prod(rows.shape))
+        byte = np.frombuffer(np.random.default_rng(seed).bytes(size), dtype=np.uint8)
+        byte = byte.reshape(rows.shape)
+
+        def at(level: float) -> Any:
+            whole = int(level * _BYTE)
+            rest = level * _BYTE - whole
+            deleted = byte < whole
+            if rest:
+                ties = np.flatnonzero(byte == whole)
+                # seeded by the byte: the ties of nearby levels are decided alike
+                rng = np.random.default_rng([*seed.generate_state(4), whole])
+                deleted.ravel()[ties] = rng.random(len(ties)) < rest
+            return rows.without(deleted)
+
+        return at
+
+    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+        wrong = [level for level in levels if not 0 <= level <= 1]
+        if wrong:
+            raise ValueError(
+                "With perturb='delete' levels are probabilities from 0 to 1; got "
+                f"{wrong[0]!r}."
+            )
+
+
+class DeleteCount(Perturbation):
+    """Exactly `level` of the non-zero features of each row are deleted, uniformly.
+
+    Dekel and Shamir 2008, section 4. A row that has fewer loses them all.
+    """
+
+    label = "features deleted per row"
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        rng = np.random.default_rng(seed)
+        present, starts = rows.present().ravel(), rows.starts()
+        rank = np.full(present.size, np.iinfo(np.int32).max, dtype=np.int32)
+        for begin, end in _blocks(starts):
+            entries = begin + np.flatnonzero(present[begin:end])
+            row = np.searchsorted(starts, entries, side="right")
+            # row + u sorts by row, and within a row at random
+            order = np.argsort(row + rng.random(len(row)))
+            rank[entries[order]] = np.arange(len(row)) - np.searchsorted(row, row)
+        rank = rank.reshape(rows.shape)
+        return lambda level: rows.without(rank < level)
+
+    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+        wrong = [level for level in levels if level < 0 or level != int(level)]
+        if wrong:
+            raise ValueError(
+                "With perturb='delete_count' levels are numbers of features: whole and "
+                f"not negative; got {wrong[0]!r}."
+            )
+
+
+class AddNoise(Perturbation):
+    """A noise object at another level: `noise.at(level).sample(X)`."""
+
+    def __init__(self, noise: Noise):
+        self.noise = noise
+        self.label = f"{noise.level_name} of {type(noise).__name__} noise"
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        X = rows.numbers()
+        return lambda level: rows.like(
+            self.noise.at(level).sample(X, np.random.default_rng(seed))
+        )
+
+    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+        _no_holes(missing, "a noise object")
+        X = rows.numbers()
+        values = X.data if sp.issparse(X) else X
+        minimum = float(np.nanmin(values, initial=0.0))
+        for level in levels:
+            noise = self.noise.at(level)
+            noise.check(X.shape[1], minimum=minimum)
+            noise.sample(X[:1], 0)  # refuses to fill a sparse matrix
+
+
+class Worst(Perturbation):
+    """An attack whose strength is the level, by an adversary who knows the model.
+
+    The strength is the parameter that the attack names in `level_name`, or the first
+    of budget, k, radius, pixels, degrees, amount, span that it has.
+    """
+
+    is_random = False
+    white_box = True
+
+    def __init__(self, attack: Attack, target: Any = None):
+        self.attack, self.target = attack, target
+        self.strength = _strength(attack)
+        self.label = f"{self.strength} of {type(attack).__name__}"
+
+    def against(self, model: Any, y: Any) -> Perturbation:
+        from noiseproof.evaluation.linear import linear_view
+
+        view = linear_view(model)
+        return Worst(self.attack, (view.encode(y), view.coef, view.intercept))
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        X = rows.numbers()
+        return lambda level: rows.like(self._at(level).worst(X, *self.target))
+
+    def _at(self, level: float) -> Attack:
+        whole = float(level).is_integer()  # some strengths are counts
+        strength = int(level) if whole else level
+        return clone(self.attack).set_params(**{self.strength: strength})
+
+    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+        _no_holes(missing, "an attack")
+        X = rows.numbers()[:1]
+        for level in levels:
+            self._at(level).margin_drop(X, [1], np.zeros(X.shape[1]))
+
+
+PERTURBATIONS: dict[str, type[Perturbation]] = {
+    "delete": Delete,
+    "delete_count": DeleteCount,
+}
+
+_STRENGTHS = ("budget", "k", "radius", "pixels", "degrees", "amount", "span")
+
+
+def as_perturbation(perturb: Any) -> Perturbation:
+    """Perturbation from its name, a noise object or an attack."""
+    if isinstance(perturb, str) and perturb in PERTURBATIONS:
+        return PERTURBATIONS[perturb]()
+    if isinstance(perturb, Noise):
+        return AddNoise(perturb)
+    if isinstance(perturb, Attack):
+        return Worst(perturb)
+    if isinstance(perturb, Perturbation):
+        return perturb
+    names = ", ".join(map(repr, PERTURBATIONS))
+    raise ValueError(
+        f"perturb must be one of {names}, a noise object such as Gaussian() or an "
+        f"attack such as FeatureDeletion(); got {perturb!r}."
+    )
+
+
+def _blocks(starts: Any) -> Iterator[tuple[int, int]]:
+    """Ranges of entries, whole rows with about `_BLOCK` of them at a time."""
+    n = len(starts) - 1
+    step = int(max(1, _BLOCK * n // max(1, starts[-1])))
+    return pairwise([*starts[:n:step], starts[n]])
+
+
+def _strength(attack: Attack) -> str:
+    parameters = attack.get_params(deep=False)
+    own = getattr(attack, "level_name", None)
+    for name in (own, *_STRENGTHS):
+        if name in parameters:
+            return str(name)
+    raise ValueError(
+        f"{attack!r} has no parameter that says how strong it is; name one in the "
+        "class attribute level_name."
+    )
+
+
+def _no_holes(missing: str, who: str) -> None:
+    if missing != "zero":
+        raise ValueError(
+            f"missing={missing!r} is for deletions at random; {who} sets the values "
+            "itself."
+        )

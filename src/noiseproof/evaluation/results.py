@@ -1,0 +1,147 @@
+"""Answers that are easy to read, keep and pass on.
+
+Every function of this package returns a frozen dataclass derived from `Result`. It is
+one tidy table, an observation a row, with a title; the rest follows: a data frame, a
+dictionary fit for JSON, a readable `repr` and a table in a notebook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Result", "frozen"]
+
+Table = Mapping[str, ArrayLike]
+
+_HEAD, _TAIL = 12, 5  # rows of a long table that `repr` shows
+_GAP = "..."
+
+
+def frozen(values: ArrayLike) -> NDArray[Any]:
+    """The values as an array that cannot be written to, for a field of a result."""
+    array = np.array(values)
+    array.setflags(write=False)
+    return array
+
+
+class Result:
+    """A tidy table with a title. Subclasses are dataclasses that give the two.
+
+    Derive with `@dataclass(frozen=True, repr=False, eq=False)`, keep arrays by
+    `frozen`, and override `_columns` and `_title`; and `_overview` where the whole
+    table is too long to be read.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from noiseproof.evaluation.results import Result
+    >>> @dataclass(frozen=True, repr=False, eq=False)
+    ... class Costs(Result):
+    ...     feature: list
+    ...     cost: list
+    ...     def _title(self):
+    ...         return "Costs of 2 features"
+    ...     def _columns(self):
+    ...         return {"feature": self.feature, "cost": self.cost}
+    >>> Costs(["age", "weight"], [0.25, 0.125])
+    Costs of 2 features
+    <BLANKLINE>
+    feature   cost
+    age      0.250
+    weight   0.125
+    >>> Costs(["age", "weight"], [0.25, 0.125]).to_dict()
+    {'feature': ['age', 'weight'], 'cost': [0.25, 0.125]}
+    """
+
+    def _columns(self) -> Table:
+        """The tidy table: columns of one length by name."""
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        """What this is, in one line."""
+        raise NotImplementedError
+
+    def _overview(self) -> Table:
+        """The table that people see."""
+        return self._columns()
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table as plain lists by column name, ready for JSON.
+
+        Returns
+        -------
+        columns : dict of str to list
+            Numbers and words of Python itself, not of NumPy.
+        """
+        return {name: np.asarray(c).tolist() for name, c in self._columns().items()}
+
+    def to_frame(self) -> Any:
+        """The table as a data frame; needs pandas.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One observation a row.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame() needs pandas: pip install 'noiseproof[cli]', or use "
+                "to_dict()."
+            ) from error
+        return pd.DataFrame({n: np.asarray(c) for n, c in self._columns().items()})
+
+    def __repr__(self) -> str:
+        names, columns = _printed(self._overview())
+        aligned = map(_aligned, names, columns)
+        lines = zip(*aligned, strict=True)
+        return "\n".join([self._title(), "", *("  ".join(x).rstrip() for x in lines)])
+
+    def _repr_html_(self) -> str:
+        names, columns = _printed(self._overview())
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*columns, strict=True)
+        )
+        return (
+            f"<table><caption>{escape(self._title())}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def _printed(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Names and cells as text; of a long table the beginning and the end."""
+    columns = []
+    for values in table.values():
+        cells = _cells(np.asarray(values))
+        if len(cells) > _HEAD + _TAIL + 1:
+            cells = [*cells[:_HEAD], _GAP, *cells[-_TAIL:]]
+        columns.append(cells)
+    return list(table), columns
+
+
+def _cells(values: NDArray[Any]) -> list[str]:
+    """Numbers of a column with equally many decimals, unless they differ widely."""
+    if values.dtype.kind != "f":
+        return [str(value) for value in values]
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    if np.all(sizes == np.round(sizes)) and np.all(sizes < 1e6):
+        pattern = "{:.0f}"
+    else:
+        wide = sizes.max(initial=0.0) >= 1e5 or sizes.min(initial=1.0) < 1e-3
+        pattern = "{:.3g}" if wide else "{:.3f}"
+    return [pattern.format(value) for value in values]
+
+
+def _aligned(name: str, cells: list[str]) -> list[str]:
+    """A column of equal width: words to the left, numbers to the right."""
+    width = max(map(len, [name, *cells]))
+    words = any(cell[:1].isalpha() for cell in cells if cell not in ("nan", "inf"))
+    return [c.ljust(width) if words else c.rjust(width) for c in [name, *cells]]

@@ -1,0 +1,133 @@
+"""Scorers that tune a model for the noise to come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from noiseproof.evaluation.curves import robustness_curve
+
+__all__ = ["PerturbedScorer", "perturbed_scorer"]
+
+
+class PerturbedScorer(BaseEstimator):
+    """Mean score on perturbed rows; made by `perturbed_scorer`.
+
+    It has the parameters of `perturbed_scorer`, can be cloned and pickled, and is
+    called with (estimator, X, y).
+    """
+
+    def __init__(
+        self,
+        perturb: Any,
+        level: float,
+        scoring: Any = "accuracy",
+        *,
+        n_repeats: int = 1,
+        random_state: Any = 0,
+        missing: str = "zero",
+        space: str = "input",
+    ):
+        self.perturb = perturb
+        self.level = level
+        self.scoring = scoring
+        self.n_repeats = n_repeats
+        self.random_state = random_state
+        self.missing = missing
+        self.space = space
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Mean score of a fitted estimator on X, perturbed.
+
+        Parameters
+        ----------
+        estimator : model
+            Fitted, with `predict`.
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Clean rows.
+        y : array-like of shape (n_samples,)
+            True labels or targets.
+
+        Returns
+        -------
+        score : float
+            Mean over the repeats.
+        """
+        curve = robustness_curve(
+            {"model": estimator},
+            *(X, y, self.perturb, [self.level]),
+            scoring=self.scoring,
+            n_repeats=self.n_repeats,
+            random_state=self.random_state,
+            missing=self.missing,
+            space=self.space,
+            progress=False,
+        )
+        return float(curve.mean[0, 0])
+
+
+def perturbed_scorer(
+    perturb: Any,
+    level: float,
+    scoring: Any = "accuracy",
+    *,
+    n_repeats: int = 1,
+    random_state: Any = 0,
+    missing: str = "zero",
+    space: str = "input",
+) -> PerturbedScorer:
+    """Make a scorer for `GridSearchCV` that perturbs the rows held out.
+
+    So a grid search picks the parameters that are best once features die. The rows it
+    trains on stay clean. With the default seed, all candidates of a search lose
+    the same features of the same rows.
+
+    Parameters
+    ----------
+    perturb : {"delete", "delete_count"}, Noise or Attack
+        What happens, as in `robustness_curve`.
+    level : float
+        How much of it.
+    scoring : str, scorer or callable, default="accuracy"
+        The metric on the perturbed rows.
+    n_repeats : int, default=1
+        Draws to average over.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the draws. None draws anew at each call, which makes candidates
+        differ by chance, too.
+    missing : {"zero", "nan"}, default="zero"
+        What a deleted entry becomes.
+    space : {"input", "model"}, default="input"
+        Whether a pipeline loses features before its first step or before its last.
+
+    Returns
+    -------
+    scorer : PerturbedScorer
+        Callable with (estimator, X, y).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from noiseproof import DropoutSVC
+    >>> from noiseproof.evaluation import perturbed_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = GridSearchCV(
+    ...     DropoutSVC(C=10.0),
+    ...     {"noise": [0.01, 0.1, 0.9]},
+    ...     scoring=perturbed_scorer("delete", 0.5),
+    ...     cv=3,
+    ... )
+    >>> search.fit(X / 16, y).best_params_
+    {'noise': 0.1}
+    """
+    return PerturbedScorer(
+        perturb,
+        level,
+        scoring,
+        n_repeats=n_repeats,
+        random_state=random_state,
+        missing=missing,
+        space=space,
+    )

@@ -1,0 +1,376 @@
+"""Certificates against enumeration of every deletion, by the models' own predict."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
+
+from noiseproof import DropoutSVC
+from noiseproof.attacks import ATTACKS, FeatureDeletion, FeatureScaling, NormBall
+from noiseproof.evaluation import certify, robustness_curve, smallest_change
+
+VALUES = {
+    "none": lambda rng, d: None,
+    "zero-one": lambda rng, d: rng.integers(0, 2, size=d),
+    "free": lambda rng, d: np.zeros(d),
+    "equal": lambda rng, d: np.full(d, 0.3),
+    "whole": lambda rng, d: rng.integers(0, 6, size=d),
+    "general": lambda rng, d: rng.gamma(1.0, size=d),
+}
+
+
+def brute_force(predict, X, values=None, factors=(0.0,)):
+    """Least value of features, each times one of the factors, that changes a class."""
+    n, d = X.shape
+    values = np.ones(d) if values is None else np.asarray(values, dtype=float)
+    ways = np.array(list(itertools.product([1.0, *factors], repeat=d)))[1:]
+    changed = (predict((X[:, None] * ways).reshape(-1, d))).reshape(n, -1)
+    flips = changed != predict(X)[:, None]
+    return np.where(flips, (ways != 1.0) @ values, np.inf).min(axis=1)
+
+
+def problem(seed, classes, n=8, d=7, density=0.8):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    y = np.arange(n) % classes
+    return rng, X, y
+
+
+def random_model(rng, X, y, intercept=True, round_to=None):
+    """A model with weights of its own, not learned, so that margins are all sizes."""
+    model = LogisticRegression().fit(X, y)
+    model.coef_ = rng.normal(size=model.coef_.shape)
+    model.intercept_ = rng.normal(size=model.intercept_.shape) * intercept
+    if round_to:
+        model.coef_ = np.round(model.coef_ * round_to) / round_to
+        model.intercept_ = np.round(model.intercept_ * round_to) / round_to
+    return model
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("values", VALUES)
+def test_equal_to_brute_force(values, classes):
+    rng, X, y = problem(0, classes, n=20, d=9)
+    v = VALUES[values](rng, 9)
+    model = random_model(rng, X, y)
+    found = certify(model, X, y, v)
+    np.testing.assert_allclose(found.budget, brute_force(model.predict, X, v))
+    assert found.exact.all()
+    assert np.isfinite(found.budget).any()
+    sparse = certify(model, sp.csc_array(X), y, v)
+    np.testing.assert_array_equal(sparse.budget, found.budget)
+    np.testing.assert_array_equal(sparse.exact, found.exact)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(random_state=0), RidgeClassifier()])
+def test_equal_to_brute_force_with_twelve_features(model):
+    rng, X, y = problem(1, 3, n=12, d=12)
+    v = rng.gamma(2.0, size=12)
+    model.fit(X, y)
+    for values in (None, v):
+        expected = brute_force(model.predict, X, values)
+        np.testing.assert_allclose(certify(model, X, y, values).budget, expected)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    classes=st.integers(2, 4),
+    intercept=st.booleans(),
+    values=st.sampled_from(sorted(VALUES)),
+    round_to=st.sampled_from([None, 1, 2]),
+)
+@settings(max_examples=60, deadline=None)
+def test_equal_to_brute_force_with_and_without_ties(
+    seed, classes, intercept, values, round_to
+):
+    """Whole numbers tie all the time: then the model's own rule decides."""
+    rng, X, y = problem(seed, classes)
+    X = np.round(X * 2) / round_to if round_to else X
+    model = random_model(rng, X, y, intercept, round_to)
+    v = VALUES[values](rng, X.shape[1])
+    found = certify(model, X, y, v)
+    np.testing.assert_allclose(found.budget, brute_force(model.predict, X, v))
+    assert found.exact.all()
+
+
+@given(seed=st.integers(0, 10**6), classes=st.integers(2, 3))
+@settings(max_examples=40, deadline=None)
+def test_never_too_high_where_rounding_decides(seed, classes):
+    """Tenths tie in theory, and in practice this or that way."""
+    rng, X, y = problem(seed, classes)
+    X = np.round(X, 1)
+    model = random_model(rng, X, y, round_to=10)
+    found = certify(model, X, y)
+    truth = brute_force(model.predict, X)
+    assert (found.budget <= truth).all()
+    np.testing.assert_array_equal(found.budget[found.exact], truth[found.exact])
+    assert found.exact.mean() > 0.3
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((0.5, 1))])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("values", ["none", "general"])
+def test_pipelines_in_both_spaces(scaler, classes, values):
+    rng, X, y = problem(2, classes, n=24, d=7)
+    v = VALUES[values](rng, 7)
+    model = make_pipeline(scaler, LogisticRegression()).fit(X + 1, y)
+    X = X + 1.5
+    before = certify(model, X, y, v)
+    after = certify(model, X, y, v, space="model")
+    np.testing.assert_allclose(before.budget, brute_force(model.predict, X, v))
+    Z = model[0].transform(X)
+    np.testing.assert_allclose(after.budget, brute_force(model[-1].predict, Z, v))
+    assert not np.array_equal(before.budget, after.budget)
+
+
+def test_in_model_space_deleted_means_missing():
+    """Behind a scaler NaN and a deletion in model space are the same to our models."""
+    _, X, y = problem(3, 3, n=30, d=6)
+    model = make_pipeline(StandardScaler(), DropoutSVC(0.3)).fit(X, y)
+    found = certify(model, X, y, space="model")
+    n, d = X.shape
+    ways = np.array(list(itertools.product([False, True], repeat=d)))[1:]
+    holes = np.where(ways, np.nan, X[:, None]).reshape(-1, d)
+    flips = model.predict(holes).reshape(n, -1) != model.predict(X)[:, None]
+    truth = np.where(flips, ways.sum(axis=1), np.inf).min(axis=1)
+    np.testing.assert_array_equal(found.budget, truth)
+
+
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_what_is_missing_cannot_be_deleted(space):
+    rng, X, y = problem(4, 3, n=30, d=6, density=1.0)
+    model = make_pipeline(StandardScaler(), DropoutSVC(0.3)).fit(X, y)
+    X[rng.random(X.shape) < 0.3] = np.nan
+    found = certify(model, X, y, space=space)
+    Z, last = (X, model) if space == "input" else (model[0].transform(X), model[-1])
+    np.testing.assert_array_equal(found.budget, brute_force(last.predict, Z))
+    there = [set(np.flatnonzero(~np.isnan(row))) for row in X]
+    assert all(set(found.deletion(i)) <= there[i] for i in range(len(X)))
+
+
+def test_single_precision_is_safe():
+    _, X, y = problem(5, 3, n=60, d=8)
+    X = X.astype(np.float32)
+    model = LogisticRegression().fit(X, y)
+    assert model.coef_.dtype == np.float32
+    found = certify(model, X, y)
+    assert (found.budget <= brute_force(model.predict, X)).all()
+    assert found.exact.mean() > 0.9
+
+
+@pytest.mark.parametrize("values", ["none", "whole", "general"])
+def test_the_deletion_named_does_it(values):
+    rng, X, y = problem(6, 4, n=40, d=30)
+    v = VALUES[values](rng, 30)
+    cost = np.ones(30) if v is None else v
+    model = random_model(rng, X, y)
+    found = certify(model, X, y, v)
+    for i, row in enumerate(X):
+        features = found.deletion(i)
+        deleted = row.copy()
+        deleted[features] = 0.0
+        flips = model.predict([deleted])[0] != found.prediction[i]
+        assert flips == np.isfinite(found.budget[i])
+        if flips:
+            np.testing.assert_allclose(cost[features].sum(), found.budget[i])
+
+
+def test_beyond_the_search_there_is_a_safe_bound(monkeypatch):
+    rng, X, y = problem(7, 3, n=40, d=11, density=1.0)
+    v = rng.gamma(2.0, size=11)
+    model = random_model(rng, X, y)
+    truth = brute_force(model.predict, X, v)
+    monkeypatch.setattr(smallest_change, "MAX_BRANCHES", 16)
+    found = certify(model, X, y, v)
+    assert (found.budget <= truth * (1 + 1e-12)).all()
+    np.testing.assert_allclose(found.budget[found.exact], truth[found.exact])
+    assert 0 < found.exact.sum() < len(X)
+    np.testing.assert_array_equal(np.isinf(found.budget), np.isinf(truth))
+    assert "lower bounds" in repr(found)
+
+
+@pytest.mark.parametrize("factors", [(0.0, 1.0), (0.5, 2.0), (-1.0, 3.0), (1.5, 2.0)])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scaling_equal_to_brute_force(factors, classes):
+    rng, X, y = problem(8, classes, n=20, d=6)
+    model = random_model(rng, X, y)
+    attack = FeatureScaling(low=factors[0], high=factors[1])
+    found = certify(model, X, y, attack=attack)
+    expected = brute_force(model.predict, X, factors=set(factors) - {1.0})
+    np.testing.assert_array_equal(found.budget, expected)
+    assert found.exact.all()
+
+
+LEVELS = {FeatureDeletion: "budget", FeatureScaling: "k", NormBall: "radius"}
+CERTIFIED = [
+    FeatureDeletion(),
+    FeatureDeletion(mode="greedy"),
+    FeatureDeletion(values=[0.5, 2, 1, 0, 3, 0.7, 1.1]),
+    FeatureScaling(low=0.5, high=4.0),
+    NormBall(ord=1),
+    NormBall(ord=2),
+    NormBall(ord=np.inf),
+]
+
+
+@pytest.mark.parametrize("attack", CERTIFIED, ids=repr)
+@given(seed=st.integers(0, 10**6), classes=st.integers(2, 4), missing=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_no_attack_beats_a_certificate(attack, seed, classes, missing):
+    rng, X, y = problem(seed, classes)
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    model = DropoutSVC(0.3).fit(X, y)
+    model.coef_ = rng.normal(size=model.coef_.shape)
+    found = certify(model, X, y, attack=attack)
+    own = found.prediction  # classes are 0, 1, ...
+    label = own if classes > 2 else 2 * own - 1
+    values = attack.get_params().get("values")
+    most = X.shape[1] if values is None else np.sum(values)
+    for i, budget in enumerate(found.budget):
+        step = 1.0 if isinstance(attack, FeatureScaling) else 1e-9 * min(budget, most)
+        level = min(budget - step, most)
+        level = int(level) if isinstance(attack, FeatureScaling) else level
+        if level <= 0:
+            continue
+        strong = clone(attack).set_params(**{LEVELS[type(attack)]: level})
+        row = strong.worst(X[[i]], label[[i]], model.coef_, model.intercept_)
+        assert model.predict(row)[0] == found.prediction[i]
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=lambda a: a.__name__)
+def test_every_attack_is_certified_or_refused(attack):
+    _, X, y = problem(16, 2)
+    model = LogisticRegression().fit(X, y)
+    if attack in LEVELS:
+        assert (certify(model, X, y, attack=attack()).budget > 0).all()
+        return
+    with pytest.raises(TypeError, match=f"certificates for .*got {attack.__name__}"):
+        certify(model, X, y, attack=attack())
+
+
+@pytest.mark.parametrize("order", [1, 2, np.inf])
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_the_radius_is_the_smallest(order, space):
+    rng, X, y = problem(9, 3, n=30, d=5)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X + 1, y)
+    rows = X if space == "input" else model[0].transform(X)
+    last = model if space == "input" else model[-1]
+    found = certify(model, X, y, attack=NormBall(ord=order), space=space)
+    scale = model[0].scale_ if space == "input" else 1.0
+    for i, radius in enumerate(found.budget):
+        moves = rng.normal(size=(300, 5)) * rng.choice([1e-6, 1], size=(300, 5))
+        moves *= radius / np.linalg.norm(moves, order, axis=1)[:, None]
+        inside = last.predict(rows[i] + moves * (1 - 1e-9))
+        assert (inside == found.prediction[i]).all()
+        reached = False
+        for rival in range(3):
+            u = (model[-1].coef_[rival] - model[-1].coef_[found.prediction[i]]) / scale
+            top = np.eye(5)[np.abs(u).argmax()] * np.sign(u)
+            best = {1: top, 2: u, np.inf: np.sign(u)}[order]
+            step = best * radius / max(np.linalg.norm(best, order), 1e-300)
+            beyond = last.predict([rows[i] + step * (1 + 1e-9)])[0]
+            reached |= bool(beyond != found.prediction[i])
+        assert reached
+
+
+def test_accuracy_at_counts_rows_that_are_and_stay_right():
+    rng, X, y = problem(10, 3, n=50)
+    model = random_model(rng, X, y)
+    found = certify(model, X, y)
+    right = model.predict(X) == y
+    budgets = [0, 1, 2, 2.5, 100]
+    expected = [np.mean(right & (found.budget > b)) for b in budgets]
+    np.testing.assert_allclose(found.accuracy_at(budgets), expected)
+    assert found.accuracy_at(0) == model.score(X, y)
+    assert isinstance(found.accuracy_at(1), float)
+    np.testing.assert_allclose(found.unchanged_at(1), np.mean(found.budget > 1))
+    # three times 0.1 is a budget of 0.3, for certificates as for attacks
+    tenth = certify(model, X, y, np.full(7, 0.1))
+    assert tenth.accuracy_at(0.3) == found.accuracy_at(3)
+
+
+@pytest.mark.parametrize("space", ["input", "model"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_curve_under_attack_is_the_certified_accuracy(space, classes):
+    _, X, y = problem(15, classes, n=90)
+    model = make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, y)
+    levels = np.arange(7)
+    found = certify(model, X, y, space=space)
+    options = {"space": space, "random_state": 0}
+    attacked = robustness_curve(model, X, y, FeatureDeletion(), levels, **options)
+    at_random = robustness_curve(model, X, y, "delete_count", levels, **options)
+    certified = found.accuracy_at(levels)
+    np.testing.assert_allclose(attacked.scores[0, :, 0], certified)
+    assert (at_random.scores[0] >= certified[:, None]).all()
+
+
+def test_wrong_rows_have_certificates_too():
+    rng, X, y = problem(11, 2, n=30)
+    model = random_model(rng, X, y)
+    some, none = certify(model, X, y), certify(model, X, None)
+    np.testing.assert_array_equal(some.budget, none.budget)
+    assert none.correct is None
+    assert none.unchanged_at(0) == 1.0
+    with pytest.raises(ValueError, match="accuracy_at needs labels"):
+        none.accuracy_at(1)
+
+
+def test_risk_bound_is_above_the_exact_interval_but_not_far():
+    rng, X, y = problem(12, 2, n=200)
+    found = certify(random_model(rng, X, y), X, y)
+    errors = round((1 - found.accuracy_at(1)) * 200)
+    exact = beta.ppf(0.95, errors + 1, 200 - errors)
+    assert exact <= found.risk_bound(1) <= exact + 0.03
+    assert found.risk_bound(1, delta=0.5) < found.risk_bound(1)
+    with pytest.raises(ValueError, match="delta"):
+        found.risk_bound(1, delta=0)
+
+
+def test_results_are_tidy_and_frozen():
+    rng, X, y = problem(13, 2, n=30)
+    found = certify(random_model(rng, X, y), X, y)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["prediction", "correct", "budget", "exact"]
+    assert len(json.loads(json.dumps(found.to_dict()))["budget"]) == 30
+    assert "certified accuracy" in repr(found)
+    assert found._repr_html_().startswith("<table>")
+    with pytest.raises(ValueError, match="read-only"):
+        found.budget[0] = 7
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"values": [1, 2]}, ValueError, "one number per feature, 7"),
+        ({"values": -np.ones(7)}, ValueError, "not negative"),
+        ({"values": np.ones(7), "attack": NormBall()}, ValueError, "brings its own"),
+        ({"attack": NormBall(ord=3)}, ValueError, "1, 2 or inf"),
+        ({"attack": FeatureScaling(low=2, high=1)}, ValueError, "low not above high"),
+        ({"space": "raw"}, ValueError, "'input' or 'model'"),
+        ({"y": [1, 2]}, ValueError, "one label per row, 8"),
+        ({"model": GaussianNB()}, TypeError, "GaussianNB is not a linear"),
+    ],
+)
+def test_bad_input_gets_one_sentence(options, error, sentence):
+    _, X, y = problem(14, 2)
+    model = LogisticRegression().fit(X, y)
+    given = {"model": model, "X": X, "y": y, **options}
+    given["model"].fit(X, y)
+    with pytest.raises(error, match=sentence):
+        certify(**given)
+    with pytest.raises(ValueError, match="must not be negative"):
+        certify(model, X, y).accuracy_at(-1)
+    with pytest.raises(ValueError, match="does not pick features"):
+        certify(model, X, y, attack=NormBall()).deletion(0)
