@@ -1,0 +1,146 @@
+"""The page in a browser: everything shows, reacts and stays at home."""
+
+import shutil
+
+import pytest
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs the Python package playwright"
+)
+if BROWSER is None:
+    pytest.skip("needs Debian's chromium on the path", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One start for all tests; without a sandbox, which root would not get."""
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser, page, tmp_path):
+    """Opens the page from its file, and checks at the end that all went quietly."""
+    path = tmp_path / "page.html"
+    path.write_text(page, encoding="utf-8")
+    said, asked, opened = [], [], []
+
+    def open_page(**options):
+        context = browser.new_context(**options)
+        opened.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(path.as_uri())
+        return tab
+
+    yield open_page
+    for context in opened:
+        context.close()
+    assert said == []
+    assert set(asked) == {path.as_uri()}
+
+
+def test_curves_are_drawn(visit):
+    tab = visit()
+    for chart, series in (("#random", 5), ("#worst", 4)):
+        lines = tab.locator(f"{chart} .series .line")
+        assert lines.count() == series
+        for i in range(series):
+            box = lines.nth(i).bounding_box()
+            assert box["width"] > 200
+            assert box["height"] > 20
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_toggle_hides_its_model_everywhere(visit, script):
+    tab = visit(java_script_enabled=script)
+    own = tab.locator(".m2:visible")
+    others = tab.locator(".m1:visible").count()
+    assert own.count() > 10
+    tab.get_by_role("checkbox", name="svc").click()
+    assert own.count() == 0
+    assert tab.locator(".m1:visible").count() == others
+    tab.keyboard.press("Space")  # the focus is still there
+    assert own.count() > 10
+
+
+def test_the_slider_reads_the_chart(visit, summary):
+    tab = visit()
+    slider = tab.get_by_label("Read off: share of features deleted")
+    slider.focus()
+    tab.keyboard.press("End")
+    told = slider.get_attribute("aria-valuetext")
+    assert told.startswith("0.75:")
+    for model in summary.models:
+        assert f"{model.name} {model.deletion.y[-1]:.3f}" in told
+    assert tab.locator("#random output").inner_text().startswith("0.75:")
+    tab.keyboard.press("Home")
+    assert slider.get_attribute("aria-valuetext").startswith("0:")
+
+
+def test_the_pointer_reads_the_chart(visit):
+    tab = visit()
+    tab.locator("#random .chart").scroll_into_view_if_needed()
+    box = tab.locator("#random .mark").nth(1).bounding_box()
+    tab.mouse.move(box["x"] + 2, box["y"] + 30)
+    assert tab.locator("#random output").inner_text().startswith("0.25:")
+    cursor = tab.locator("#random .cursor").bounding_box()
+    assert cursor["x"] == pytest.approx(box["x"] + box["width"] / 2, abs=2)
+
+
+def test_without_a_script_there_is_no_slider(visit):
+    tab = visit(java_script_enabled=False)
+    assert tab.locator("input[type=range]:visible").count() == 0
+    assert tab.locator("#random .line:visible").count() == 5
+
+
+def test_the_keyboard_reaches_every_control(visit):
+    tab = visit()
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.className") == "skip"
+    assert tab.locator(".skip").bounding_box()["x"] >= 0
+    reached = set()
+    for _ in range(60):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.id"))
+    controls = tab.locator("input").evaluate_all("found => found.map(x => x.id)")
+    assert set(controls) <= reached
+
+
+def _brightness(tab, what):
+    colour = tab.evaluate(f"getComputedStyle(document.body).{what}")
+    return sum(map(int, colour.removeprefix("rgb(").rstrip(")").split(","))) / 765
+
+
+def test_dark_and_light_follow_the_reader(visit):
+    for scheme, paper in (("light", 1.0), ("dark", 0.0)):
+        tab = visit(color_scheme=scheme)
+        assert _brightness(tab, "backgroundColor") == pytest.approx(paper, abs=0.15)
+        assert _brightness(tab, "color") == pytest.approx(1 - paper, abs=0.2)
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_nothing_is_wider_than_the_screen(visit, width):
+    tab = visit(viewport={"width": width, "height": 740})
+    tab.evaluate("document.querySelectorAll('details').forEach(x => x.open = true)")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = "found => found.map(x => x.getBoundingClientRect().height)"
+    assert min(tab.locator("#random .axis text").evaluate_all(sizes)) >= 9
+
+
+def test_paper_is_white_and_complete(visit, browser):
+    tab = visit(color_scheme="dark")
+    tab.emulate_media(media="print")
+    assert _brightness(tab, "backgroundColor") == 1
+    assert tab.locator("#random .line:visible").count() == 5
+    assert tab.locator("#rows table:visible").count() == 4
+    for hidden in ("input", "details", "output"):
+        assert tab.locator(f"{hidden}:visible").count() == 0
+    assert tab.pdf(format="A4").startswith(b"%PDF")

@@ -1,0 +1,301 @@
+"""A summary holds what the evaluation finds, for any model and any rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from reading import Reader
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from noiseproof import DropoutRidge, DropoutSVC
+from noiseproof.attacks import FeatureDeletion
+from noiseproof.evaluation import certify, feature_fragility, robustness_curve
+from noiseproof.report import Plan, gather, render, write_report
+from noiseproof.report import case as case_module
+from noiseproof.report import sampled as sampled_module
+from noiseproof.tables import TableEncoder
+
+QUICK = Plan(levels=[0, 0.5], n_repeats=2)
+
+
+@pytest.fixture
+def table(rng):
+    """A frame with numbers, text and holes, and its labels."""
+    X = pd.DataFrame(rng.normal(size=(90, 3)), columns=["a", "b", "b_c"])
+    y = np.where(X["a"] + X["b"] > 0, "yes", "no")
+    X["colour"] = np.where(rng.random(90) < 0.8, y, "other")
+    X.loc[::9, "a"] = np.nan
+    X.loc[4, "colour"] = None
+    return X, y
+
+
+def test_curves_are_those_of_the_evaluation(summary, models, digits, plan):
+    _, _, X, y = digits
+    curve = robustness_curve(
+        *(models, X, y, "delete", plan.levels),
+        n_repeats=3,
+        random_state=0,
+        space="model",
+    )
+    low, high = curve.interval
+    for i, model in enumerate(summary.models):
+        assert model.deletion.y == tuple(curve.mean[i])
+        assert model.deletion.low == tuple(low[i])
+        assert model.deletion.high == tuple(high[i])
+
+
+@pytest.mark.parametrize("name", ["plain", "scaled", "svc", "logistic"])
+def test_certificates_are_those_of_the_evaluation(summary, models, digits, name):
+    _, _, X, y = digits
+    (found,) = (model for model in summary.models if model.name == name)
+    truth = certify(models[name], X, y, space="model")
+    assert found.certified.y == tuple(truth.accuracy_at(found.certified.x))
+    assert found.risk.y == tuple(truth.risk_bound(b, 0.05) for b in found.risk.x)
+    assert found.n_worst == np.sum(truth.budget == truth.budget.min())
+    assert found.worst_rows[0].budget == truth.budget.min()
+    for row in found.worst_rows:
+        assert row.budget == truth.budget[row.row] == len(row.features)
+        assert row.features == tuple(f"x{j}" for j in truth.deletion(row.row))
+        assert (row.label, row.prediction) == (
+            str(y[row.row]),
+            str(truth.prediction[row.row]),
+        )
+
+
+def test_the_attack_leaves_what_is_certified(summary):
+    """Two ways to the same number: a proof and the worst deletion itself."""
+    for model in summary.models:
+        if model.certified is not None:
+            certified = dict(zip(model.certified.x, model.certified.y, strict=True))
+            assert model.attacked.y == tuple(certified[b] for b in model.attacked.x)
+
+
+def test_costs_are_those_of_the_evaluation(summary, models, digits, plan):
+    _, _, X, y = digits
+    for model in summary.models:
+        for groups, costs in (
+            (None, model.feature_costs),
+            (plan.groups, model.group_costs),
+        ):
+            truth = feature_fragility(
+                models[model.name], X, y, groups=groups, space="model"
+            )
+            expected = dict(zip(truth.names, truth.cost, strict=True))
+            assert costs == {name: expected[name] for name in costs}
+    worst = [max(m.feature_costs[f] for m in summary.models) for f in summary.features]
+    assert worst == sorted(worst, reverse=True)
+
+
+def test_clean_scores_and_data(summary, models, digits):
+    _, _, X, y = digits
+    for model in summary.models:
+        assert model.scores["accuracy"] == models[model.name].score(X, y)
+        assert model.scores["accuracy"] == model.deletion.y[0]
+        recalls = [
+            np.mean(models[model.name].predict(X[y == int(c)]) == int(c))
+            for c in model.recalls
+        ]
+        np.testing.assert_allclose(list(model.recalls.values()), recalls)
+        np.testing.assert_allclose(model.scores["balanced accuracy"], np.mean(recalls))
+    assert (summary.data.rows, summary.data.features) == X.shape
+    assert sum(summary.data.classes.values()) == len(y)
+
+
+def test_columns_of_a_table_are_lost_as_a_whole(table):
+    X, y = table
+    model = make_pipeline(TableEncoder(), DropoutSVC(0.2)).fit(X, y)
+    plan = Plan(levels=[0, 0.5], n_repeats=2, groups={"g": ["b", "colour"], "h": [2]})
+    found = gather(model, X, y, plan)
+    assert set(found.features) == {"a", "b", "b_c", "colour"}
+    without = X.assign(colour=None)
+    cost = model.score(X, y) - model.score(without, y)
+    assert found.models[0].feature_costs["colour"] == pytest.approx(cost)
+    cost = model.score(X, y) - model.score(without.assign(b=np.nan), y)
+    assert found.models[0].group_costs["g"] == pytest.approx(cost)
+    assert found.models[0].group_costs["h"] == found.models[0].feature_costs["b_c"]
+    assert found.data.missing == pytest.approx(11 / 360)
+    Reader(render(found))
+
+
+def test_frames_of_polars_give_the_same(table):
+    X, y = table
+    model = make_pipeline(TableEncoder(), DropoutSVC(0.2)).fit(X, y)
+    one, other = gather(model, X, y, QUICK), gather(model, pl.from_pandas(X), y, QUICK)
+    assert one == other
+
+
+def test_sparse_rows_stay_sparse(monkeypatch, rng):
+    X = sp.random_array((120, 400), density=0.05, rng=rng, format="coo")
+    y = np.asarray(X.sum(axis=1)) > np.median(X.sum(axis=1))
+    model = DropoutSVC(0.3).fit(X, y)
+    dense = gather(model, X.toarray(), y, QUICK)
+
+    def refuse(self, *args, **kwargs):
+        raise AssertionError("dense")
+
+    for kind in (sp.coo_array, sp.csr_array, sp.csc_array):
+        monkeypatch.setattr(kind, "toarray", refuse)
+    found = gather(model, X, y, QUICK)
+    assert found.data.stored == pytest.approx(0.05)
+    assert found.models[0].certified == dense.models[0].certified
+    assert found.models[0].scores == dense.models[0].scores
+
+
+def test_missing_entries_count_and_are_gone(rng):
+    X = rng.normal(size=(80, 4))
+    y = X.sum(axis=1) > 0
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = DropoutSVC(0.2).fit(X, y)
+    found = gather(model, X, y, QUICK)
+    assert found.data.missing == np.mean(np.isnan(X))
+    budgets = [int(b) for b in found.models[0].attacked.x]
+    attacked = robustness_curve(model, X, y, FeatureDeletion(), budgets)
+    assert found.models[0].attacked.y == tuple(attacked.mean[0])
+
+
+def test_regressors_have_r2_and_no_certificates(rng):
+    X = rng.normal(size=(80, 4))
+    y = X @ [1.0, 2.0, 0.0, -1.0] + 0.1 * rng.normal(size=80)
+    models = {
+        "ridge": Ridge().fit(X, y),
+        "dropout": DropoutRidge(0.2).fit(X, y),
+        "forest": RandomForestRegressor(5, random_state=0).fit(X, y),
+    }
+    found = gather(models, X, y, QUICK)
+    assert found.scoring == "r2"
+    for model in found.models:
+        assert model.scores["r2"] == models[model.name].score(X, y)
+        assert model.certified is None
+    assert found.features[0] == "x1"
+    read = Reader(render(found))
+    assert "R² by share of features deleted" in read.tables
+    sentence = "No certificates for ridge, dropout, forest. Certificates are for"
+    assert read.text.count(sentence) == 3  # once in each section that needs them
+
+
+def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no").astype(object)
+    model = LogisticRegression().fit(X, y)
+    y[:6] = "new"
+    found = gather(model, X, y, QUICK).models[0]
+    assert found.recalls["new"] == 0
+    assert found.certified.y[0] == found.scores["accuracy"] <= 0.9
+    assert found.attacked is None
+
+
+def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
+    monkeypatch, models, digits, summary
+):
+    _, _, X, y = digits
+    monkeypatch.setattr(case_module, "_BLOCK", 70)
+    plan = Plan(levels=[0, 0.5], n_repeats=2, max_rows=50)
+    found = gather(models["svc"], X, y, plan)
+    assert found.data.curve_rows == 50
+    whole = summary.models[2]
+    assert found.models[0].worst_rows == whole.worst_rows
+    assert found.models[0].risk == whole.risk
+    text = Reader(render(found)).text
+    assert "measured on 50 rows drawn at random" in text
+
+
+def test_too_many_features_for_a_model_that_is_not_linear(monkeypatch, models, digits):
+    _, _, X, y = digits
+    monkeypatch.setattr(sampled_module, "_PREDICTIONS", 64 * 150)
+    chosen = {name: models[name] for name in ("svc", "forest")}
+    found = gather(chosen, X, y, QUICK)
+    assert found.models[0].feature_costs
+    assert not found.models[1].feature_costs
+    assert "A dash" in Reader(render(found)).text
+    alone = gather(models["forest"], X, y, QUICK)
+    assert "too many features" in Reader(render(alone)).text
+
+
+@pytest.mark.parametrize("levels", [[0.5], [0.6, 0.0, 0.3]])
+def test_any_levels_make_a_chart(models, digits, levels):
+    _, _, X, y = digits
+    found = gather(models["svc"], X, y, Plan(levels=levels, n_repeats=1))
+    assert list(found.models[0].deletion.x) == sorted(levels)
+    assert found.models[0].deletion.low is None
+    Reader(render(found))
+
+
+def test_progress_reaches_its_end(models, digits):
+    _, _, X, y = digits
+    seen = []
+    plan = Plan(
+        levels=[0, 0.5],
+        n_repeats=2,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    gather(models["svc"], X, y, plan)
+    assert [done for done, _ in seen] == list(range(1, seen[-1][1] + 1))
+
+
+def test_write_report_replaces_the_file_and_returns_the_numbers(
+    tmp_path, models, digits, summary, page, plan
+):
+    _, _, X, y = digits
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    found = write_report(
+        *(models, X, y, path),
+        levels=plan.levels,
+        n_repeats=plan.n_repeats,
+        groups=plan.groups,
+        settings=plan.settings,
+        training_rows=plan.training_rows,
+    )
+    assert found == summary
+    assert path.read_text(encoding="utf-8") == page
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["title"]
+
+
+class TwoColumns:
+    def predict(self, X):
+        return np.zeros((len(X), 2))
+
+
+BAD = [
+    ({"delta": 0}, ValueError, "delta must lie within"),
+    ({"space": "both"}, ValueError, "space must be 'input' or 'model'"),
+    ({"missing": "gone"}, ValueError, "missing must be 'zero' or 'nan'"),
+    ({"n_repeats": 0}, ValueError, "n_repeats must be a whole number from 1"),
+    ({"max_rows": 0.5}, ValueError, "max_rows must be a whole number from 1"),
+    ({"random_state": None}, TypeError, "random_state must be a whole number"),
+    ({"feature_names": ["a"]}, ValueError, "feature_names must hold 2 names; got 1"),
+    ({"groups": {"g": ["z"]}}, ValueError, "'g' names the feature 'z'"),
+    ({"groups": ["a"]}, TypeError, "groups must be a dictionary"),
+    ({"levels": [2.0]}, ValueError, "levels are probabilities"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "words"), BAD, ids=lambda x: str(x)[:30])
+def test_bad_options_get_one_sentence(tmp_path, options, kind, words):
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1]
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(kind, match=words):
+        write_report(model, X, y, tmp_path / "page.html", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_models_and_rows_get_one_sentence():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1]
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="as many rows"):
+        gather(model, X, [0, 1, 1])
+    with pytest.raises(NotFittedError, match="'m' is not fitted"):
+        gather({"m": DropoutSVC()}, X, y)
+    with pytest.raises(TypeError, match="must predict one value per row"):
+        gather({"m": TwoColumns()}, X, y)
+    with pytest.raises(ValueError, match="Classifiers and regressors"):
+        gather({"a": model, "b": Ridge().fit(X, y)}, X, y)
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        gather(Ridge().fit(X, y), X[:1], [0.5])
