@@ -3,8 +3,42 @@
 from __future__ import annotations
 
 from noiseproof.attacks.base import Attack, LinearModel
+from noiseproof.attacks.ellipsoid import Ellipsoid
 from noiseproof.attacks.feature_deletion import FeatureDeletion
+from noiseproof.attacks.feature_scaling import FeatureScaling
+from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
+from noiseproof.attacks.linear_maps import LinearMaps
+from noiseproof.attacks.norm_ball import NormBall
+from noiseproof.attacks.trajectory import Trajectory
+from noiseproof.attacks.union import Union, digit_invariances
 
-ATTACKS: dict[str, type[Attack]] = {"feature-deletion": FeatureDeletion}
+ATTACKS: dict[str, type[Attack]] = {
+    "feature-deletion": FeatureDeletion,
+    "feature-scaling": FeatureScaling,
+    "norm-ball": NormBall,
+    "ellipsoid": Ellipsoid,
+    "trajectory": Trajectory,
+    "image-shift": ImageShift,
+    "image-rotation": ImageRotation,
+    "image-scale": ImageScale,
+    "image-shear": ImageShear,
+    "union": Union,
+}
 
-__all__ = ["ATTACKS", "Attack", "FeatureDeletion", "LinearModel"]
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Ellipsoid",
+    "FeatureDeletion",
+    "FeatureScaling",
+    "ImageRotation",
+    "ImageScale",
+    "ImageShear",
+    "ImageShift",
+    "LinearMaps",
+    "LinearModel",
+    "NormBall",
+    "Trajectory",
+    "Union",
+    "digit_invariances",
+]

@@ -11,16 +11,29 @@ far the margins fall (`margin_drop`). An attack may do less than it is allowed t
 more, and it never touches the intercept.
 
 To write an attack, derive from `Attack` and give one method: `worst`, or, if there are
-few ways to change a row, `candidates`, which lists them. The rest follows.
+few ways to change a row, `candidates`, which lists them, the row itself first. The rest
+follows. Here a spammer may misspell one word of his mail, so that the filter counts it
+as another (Viagra, V1agra):
 
 >>> import numpy as np
 >>> from noiseproof.attacks import Attack
->>> class Mirror(Attack):
-...     '''The image may be seen from behind.'''
+>>> class Misspelling(Attack):
+...     '''One word, in all its places, may turn into one of its misspellings.'''
+...     def __init__(self, edits=()):
+...         self.edits = edits  # pairs of columns: the word, what it becomes
 ...     def candidates(self, x):
-...         return np.stack([x, x[::-1]])
->>> Mirror().margin_drop(np.array([[0.0, 1.0]]), [1], coef=[-1.0, 2.0])
-array([3.])
+...         ways = np.tile(x, (len(self.edits) + 1, 1))
+...         for way, (word, misspelt) in zip(ways[1:], self.edits):
+...             way[misspelt] += way[word]
+...             way[word] = 0
+...         return ways
+>>> words = ["meeting", "v1agra", "v!agra", "viagra"]
+>>> spam, weights = np.array([[0.0, 0.0, 0.0, 2.0]]), [-1.0, 0.2, -0.1, 1.0]
+>>> attack = Misspelling(edits=[(3, 1), (3, 2)])
+>>> attack.worst(spam, [1], weights)
+array([[0., 0., 2., 0.]])
+>>> attack.margin_drop(spam, [1], weights)
+array([2.2])
 """
 
 from __future__ import annotations
@@ -32,18 +45,93 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from noiseproof.attacks.rows import as_container, readable, stack, zero_missing
+
 Array = NDArray[np.float64]
+
+_BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
 class Attack(BaseEstimator):
     """The worst that may happen to a row; override `worst` or `candidates`."""
 
-    def candidates(self, x: Array) -> Array:
-        """All that a row may become, one per line, itself among them."""
+    @property
+    def is_finite(self) -> bool:
+        """Whether the attack lists its `candidates`."""
+        return type(self).candidates is not Attack.candidates
+
+    def candidates(self, x: ArrayLike) -> Array:
+        """All that a row may become, one per line, the row itself first.
+
+        Parameters
+        ----------
+        x : array-like of shape (d,)
+            A clean row.
+
+        Returns
+        -------
+        ways : array of shape (c, d)
+            The row and what it may become.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} lists no candidates: a class derived from Attack "
-            "must override worst(X, y, coef, intercept) or candidates(x)."
+            "must override worst(X, y, coef, intercept), or candidates(x) if it can "
+            "list all ways to change a row."
         )
+
+    def all_candidates(self, X: Any) -> Array | list[Array]:
+        """Candidates of every row; override it where they can be made all at once.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Clean rows.
+
+        Returns
+        -------
+        ways : array of shape (n, c, d), or list of n arrays of shape (c_i, d)
+            A list where rows differ in the number of their candidates.
+        """
+        X = readable(X)
+        rows = X.toarray() if sp.issparse(X) else X
+        ways = [np.atleast_2d(self.candidates(x)) for x in rows.astype(np.float64)]
+        return np.stack(ways) if len({len(way) for way in ways}) == 1 else ways
+
+    def copies(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
+        """Candidates of all rows one under another, as for training on all of them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Clean rows.
+
+        Returns
+        -------
+        copies : array or sparse matrix of shape (m, d)
+            The candidates in the container and type of X, those of a row together.
+        origin : array of shape (m,)
+            The row that each comes from.
+        """
+        given, X = X, readable(X)
+        blocks, origins = [], []
+        for rows in _blocks(X):
+            ways, origin = self._flat(X[rows])
+            blocks.append(sp.csr_array(ways) if sp.issparse(X) else ways)
+            origins.append(origin + rows.start)
+        stacked = stack(blocks).astype(X.dtype, copy=False)
+        return as_container(stacked, given), np.concatenate(origins)
+
+    def _flat(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
+        """Dense `copies` of a few rows."""
+        if X.shape[0] == 0:
+            return np.empty(X.shape), np.empty(0, dtype=np.intp)
+        ways = self.all_candidates(X)
+        counts = [len(way) for way in ways]
+        if isinstance(ways, np.ndarray):
+            flat = ways.reshape(-1, X.shape[1])
+        else:
+            flat = np.concatenate(ways)
+        return flat, np.repeat(np.arange(len(counts)), counts)
 
     def worst(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -67,14 +155,16 @@ class Attack(BaseEstimator):
             Attacked rows.
         """
         model = LinearModel(X, y, coef, intercept)
-        dense = np.asarray(X.todense() if sp.issparse(X) else X, dtype=np.float64)
-        rows = []
-        for i, x in enumerate(dense):
-            ways = np.atleast_2d(self.candidates(x))
-            label = np.repeat(model.label[i], len(ways))
-            rows.append(ways[np.argmin(model.margins(ways, label))])
-        worst = np.array(rows).reshape(dense.shape)
-        return type(X)(worst) if sp.issparse(X) else worst
+        given, X = X, readable(X)
+        blocks = []
+        for rows in _blocks(X):
+            ways, origin = self._flat(X[rows])
+            margins = model.margins(ways, model.label[rows][origin])
+            order = np.lexsort((margins, origin))
+            first = np.searchsorted(origin, np.arange(X[rows].shape[0]))
+            lowest = ways[order[first]]
+            blocks.append(sp.csr_array(lowest) if sp.issparse(X) else lowest)
+        return as_container(stack(blocks).astype(X.dtype, copy=False), given)
 
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -88,7 +178,8 @@ class Attack(BaseEstimator):
         """
         model = LinearModel(X, y, coef, intercept)
         worst = self.worst(X, y, coef, intercept)
-        return model.margins(X, model.label) - model.margins(worst, model.label)
+        drop = model.margins(X, model.label) - model.margins(worst, model.label)
+        return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
 
 
 class LinearModel:
@@ -119,14 +210,22 @@ class LinearModel:
         self.coef = np.ascontiguousarray(coef)
         self.intercept = np.asarray(b, dtype=np.float64)
 
+    def leads(self, X: Any, label: NDArray[Any]) -> Array:
+        """Score of the own class less that of each rival; infinite for itself."""
+        scores = np.asarray(zero_missing(readable(X)) @ self.coef.T) + self.intercept
+        return score_leads(scores, label)
+
     def margins(self, X: Any, label: NDArray[Any]) -> Array:
         """Score of the own class less that of the best rival, row by row."""
-        X = _without_missing(X)
-        scores = np.asarray(X @ self.coef.T) + self.intercept
-        rows = np.arange(len(label))
-        own = scores[rows, label].copy()
-        scores[rows, label] = -np.inf
-        return own - scores.max(axis=1)
+        return self.leads(X, label).min(axis=1)
+
+
+def score_leads(scores: Array, label: NDArray[Any], itself: float = np.inf) -> Array:
+    """Leads of the own class from scores of shape (n, k) or (n, c, k)."""
+    own = label.reshape(-1, *[1] * (scores.ndim - 1))
+    lead = np.take_along_axis(scores, own, axis=-1) - scores
+    np.put_along_axis(lead, own, itself, axis=-1)
+    return lead
 
 
 def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
@@ -143,10 +242,7 @@ def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
     return ((y > 0) if k == 1 else y).astype(np.uint64)
 
 
-def _without_missing(X: Any) -> Any:
-    """A missing feature (NaN) adds nothing to a score."""
-    if not sp.issparse(X):
-        return np.nan_to_num(np.asarray(X, dtype=np.float64), nan=0.0)
-    X = X.tocsr(copy=True)
-    X.data = np.nan_to_num(X.data.astype(np.float64), nan=0.0)
-    return X
+def _blocks(X: Any) -> list[slice]:
+    """Row ranges, small enough that the candidates of one fit into memory."""
+    n, step = X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))
+    return [slice(i, min(i + step, n)) for i in range(0, max(n, 1), step)]

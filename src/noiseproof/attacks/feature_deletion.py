@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from noiseproof.attacks.base import Array, Attack, LinearModel
 from noiseproof.attacks.budget import check_budget, effective_budget
-from noiseproof.attacks.rows import is_stored, readable, stored_rows, unsigned
+from noiseproof.attacks.feature_scaling import FeatureScaling
+from noiseproof.attacks.rows import (
+    as_container,
+    is_stored,
+    readable,
+    stored_rows,
+    unsigned,
+)
 
 _MODES = ("best", "greedy")
 
@@ -67,12 +74,16 @@ class FeatureDeletion(Attack):
     def worst(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Any:
+        scaling = self._as_scaling(X)
+        if scaling is not None:
+            return scaling.worst(X, y, coef, intercept)
+        given = X
         X, deleted, _, _ = self._attack(X, y, coef, intercept)
         if sp.issparse(X):
             kept = ~deleted
             ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
             parts = (X.data[kept], X.indices[kept], ends.astype(X.indptr.dtype))
-            return type(X)(parts, shape=X.shape)
+            return as_container(type(X)(parts, shape=X.shape), given)
         stored = np.flatnonzero(is_stored(X))
         worst = X.copy()
         worst.ravel()[stored[deleted]] = 0.0
@@ -81,6 +92,9 @@ class FeatureDeletion(Attack):
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
+        scaling = self._as_scaling(X)
+        if scaling is not None:
+            return scaling.margin_drop(X, y, coef, intercept)
         return self._attack(X, y, coef, intercept)[2]
 
     def gap(
@@ -101,6 +115,13 @@ class FeatureDeletion(Attack):
                 f"FeatureDeletion.mode must be 'best' or 'greedy'; got {self.mode!r}."
             )
         return check_budget(self.budget, self.values, n_features)
+
+    def _as_scaling(self, X: Any) -> FeatureScaling | None:
+        """The same attack as scaling by zero, if every feature costs 1; else None."""
+        values = self.check(readable(X).shape[1])
+        if np.any(values != 1):
+            return None
+        return FeatureScaling(int(effective_budget(self.budget, values)))
 
     def _attack(
         self, X: Any, y: Any, coef: Any, intercept: Any

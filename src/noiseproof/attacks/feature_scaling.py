@@ -1,0 +1,109 @@
+"""Scaling of a few features of each row: words used more often, or less."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.rows import as_container, entries, readable
+from noiseproof.design.threads import Workers
+
+_WORTH_THREADS = 2**19  # entries
+
+
+class FeatureScaling(Attack):
+    """Multiply at most k features of each row by factors between low and high.
+
+    With B_j = (w_y - w_r)_j x_j, for one rival class r, scaling feature j takes
+
+        max(B_j (1 - low), B_j (1 - high))
+
+    from the margin, and the adversary takes the k largest of these gains (FSCALE: Teo
+    et al. 2008, eq. 10). Their algorithm 3 lacks a stop: scaling is allowed, not
+    forced, so he leaves features alone that gain nothing. With low = 0 and high = 1
+    this is `FeatureDeletion(k)`. Zeros and missing entries stay as they are.
+
+    Parameters
+    ----------
+    k : int, default=1
+        How many features of a row may be scaled.
+    low, high : float, default=0.0 and 1.0
+        The smallest and the largest factor.
+
+    Examples
+    --------
+    >>> from noiseproof.attacks import FeatureScaling
+    >>> X, y, coef = [[1.0, 1.0, 1.0]], [1], [3.0, -1.0, 0.5]
+    >>> FeatureScaling(k=2, low=0.5, high=4.0).worst(X, y, coef)
+    array([[0.5, 4. , 1. ]])
+    >>> FeatureScaling(k=2, low=0.5, high=4.0).margin_drop(X, y, coef)
+    array([4.5])
+    """
+
+    def __init__(self, k: int = 1, low: float = 0.0, high: float = 1.0):
+        self.k = k
+        self.low = low
+        self.high = high
+
+    def worst(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Any:
+        given, X = X, readable(X)
+        if not sp.issparse(X):
+            worst = np.empty(X.shape, dtype=X.dtype)
+            self._attack(X, y, coef, intercept, worst.ravel())
+            return worst
+        data = np.empty_like(X.data)
+        self._attack(X, y, coef, intercept, data)
+        worst = type(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        if 0 in (self.low, self.high):
+            worst.eliminate_zeros()
+        return as_container(worst, given)
+
+    def margin_drop(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Array:
+        X = readable(X)
+        return self._attack(X, y, coef, intercept, np.empty(0, dtype=X.dtype))
+
+    def _attack(self, X: Any, y: Any, coef: Any, intercept: Any, out: Any) -> Array:
+        """Drops of the margins; the scaled entries go to `out` where it has room."""
+        # Numba is imported here, at the first attack, to keep the import light
+        from noiseproof.attacks.scaling_kernels import scale
+
+        self.check(X.shape[1])
+        model = LinearModel(X, y, coef, intercept)
+        # with a single rival its lead changes nothing; without it the drop is exact
+        shape = (X.shape[0], len(model.coef))
+        several = shape[1] > 2
+        leads = model.leads(X, model.label) if several else np.zeros(shape)
+        indptr, indices, data = entries(X)
+        options = min(int(self.k), X.shape[1]), float(self.low), float(self.high), out
+
+        def work(rows: slice) -> Array:
+            ends = indptr[rows.start : rows.stop + 1]
+            of_rows = model.label[rows], model.coef, leads[rows]
+            return scale(ends, indices, data, *of_rows, *options)
+
+        workers = Workers(blas=False)
+        n_parts = workers.count if data.size > _WORTH_THREADS else 1
+        bounds = np.linspace(0, X.shape[0], n_parts + 1).astype(int)
+        parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
+        return np.concatenate(workers.map(work, parts))
+
+    def check(self, n_features: int) -> None:
+        if not isinstance(self.k, Integral) or self.k < 0:
+            raise ValueError(
+                f"FeatureScaling.k must be a whole number from 0 on; got {self.k!r}."
+            )
+        if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
+            raise ValueError(
+                "FeatureScaling.low and high must be finite, low not above high; "
+                f"got {self.low!r} and {self.high!r}."
+            )

@@ -1,0 +1,127 @@
+"""Several attacks, of which one may happen to each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
+from noiseproof.attacks.rows import as_container, assemble, readable
+
+
+class Union(Attack):
+    """One of several attacks happens to each row, or none.
+
+    The allowed rows are those that some member allows: attacks are not combined. If
+    all members are finite, so is the union, and lists each row itself only once.
+
+    Parameters
+    ----------
+    attacks : sequence of Attack, default=()
+        The members; without any, rows stay as they are.
+
+    Examples
+    --------
+    >>> from noiseproof.attacks import FeatureDeletion, ImageShift, Union
+    >>> Union([ImageShift(1), ImageShift(2)]).candidates([1.0, 2, 3, 4]).shape
+    (9, 4)
+    >>> either = Union([FeatureDeletion(1), ImageShift()])
+    >>> either.worst([[1.0, 2, 3, 4]], [1], [0.0, 5, 1, 0])
+    array([[0., 0., 1., 2.]])
+    """
+
+    def __init__(self, attacks: Sequence[Attack] = ()):
+        self.attacks = attacks
+
+    @property
+    def is_finite(self) -> bool:
+        return all(member.is_finite for member in self._members())
+
+    def candidates(self, x: ArrayLike) -> Array:
+        x = np.asarray(x, dtype=np.float64)
+        ways = [np.atleast_2d(member.candidates(x)) for member in self._members()]
+        return np.vstack([x[None], *(_others(way, x[None]) for way in ways)])
+
+    def all_candidates(self, X: Any) -> Any:
+        ways: list[Any] = [member.all_candidates(X) for member in self._members()]
+        if not ways or not all(isinstance(way, np.ndarray) for way in ways):
+            return super().all_candidates(X)
+        first = ways[0][:, :1]
+        return np.concatenate([first, *(_others(way, first) for way in ways)], axis=1)
+
+    def worst(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Any:
+        given, X = X, readable(X)
+        model = LinearModel(X, y, coef, intercept)
+        ways = [X, *(m.worst(X, y, coef, intercept) for m in self._members())]
+        margins = [model.margins(way, model.label) for way in ways]
+        choice = np.argmin(margins, axis=0)
+        chosen = [np.flatnonzero(choice == j) for j in range(len(ways))]
+        parts = [(rows, ways[j][rows]) for j, rows in enumerate(chosen) if len(rows)]
+        return as_container(assemble(parts, X), given)
+
+    def margin_drop(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Array:
+        X = readable(X)
+        LinearModel(X, y, coef, intercept)
+        drops = [m.margin_drop(X, y, coef, intercept) for m in self._members()]
+        return np.max([np.zeros(X.shape[0]), *drops], axis=0)
+
+    def _members(self) -> list[Attack]:
+        members = list(self.attacks)
+        for member in members:
+            if not isinstance(member, Attack):
+                raise TypeError(
+                    "Union.attacks must hold objects derived from Attack; got "
+                    f"{type(member).__name__}."
+                )
+        return members
+
+
+def _others(ways: Array, first: Array) -> Array:
+    """Candidates without the first, which must be the row itself."""
+    if not np.array_equal(ways[..., :1, :], first, equal_nan=True):
+        raise ValueError(
+            "An attack in a Union must list the row itself as its first candidate."
+        )
+    return ways[..., 1:, :]
+
+
+def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
+    """The 20 transforms of Teo et al. 2008, section 5.1, under which a digit stays one.
+
+    Shifts by 1 pixel in 4 directions and by 2 pixels in 8, rotations by ±10 degrees,
+    scaling by ±0.15, and shearing of either axis by ±0.15.
+
+    Parameters
+    ----------
+    shape : tuple of 2 ints, default=None
+        Height and width of the images; None means square ones.
+
+    Returns
+    -------
+    attack : Union
+        A finite attack with 21 candidates: the image itself and 20 more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from noiseproof.attacks import digit_invariances
+    >>> digit_invariances().candidates(np.ones(784)).shape
+    (21, 784)
+    """
+    return Union(
+        [
+            ImageShift(1, directions=4, shape=shape),
+            ImageShift(2, directions=8, shape=shape),
+            ImageRotation(10, shape=shape),
+            ImageScale(0.15, shape=shape),
+            ImageShear(0.15, shape=shape),
+        ]
+    )
