@@ -1,0 +1,101 @@
+"""All commands together, and what happens when one fails."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+
+from noiseproof import __version__
+from noiseproof.cli.certify import certify
+from noiseproof.cli.demo import demo
+from noiseproof.cli.evaluate import evaluate
+from noiseproof.cli.output import note
+from noiseproof.cli.predict import predict
+from noiseproof.cli.report import report
+from noiseproof.cli.reproduce import reproduce
+from noiseproof.cli.train import train
+
+_COMMANDS = (demo, train, predict, evaluate, certify, report, reproduce)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain text: fast, and the examples keep their lines
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in _COMMANDS:
+    app.command(no_args_is_help=_command not in (demo, reproduce))(_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"noiseproof {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the code an error arose.")
+    ] = False,
+) -> None:
+    """Models that keep working when features go missing, get noisy or are attacked.
+
+    \b
+    See it on built-in data:
+      noiseproof demo
+    From a table to a robust model, and how far it holds:
+      noiseproof train data.csv --target y -o model.npf
+      noiseproof evaluate model.npf test.csv --target y
+      noiseproof certify model.npf test.csv --target y
+      noiseproof predict model.npf new.csv -o out.csv
+
+    Tables are CSV, TSV, Parquet, svmlight or NPZ files; empty cells are missing
+    features. Commands end with 0 if all went well, 1 if data or model were bad, and 2
+    if the command was.
+    """
+
+
+def run(arguments: list[str]) -> None:
+    """Run one command; an error becomes one sentence on the error stream."""
+    debug = "--debug" in arguments  # anywhere, as people append it
+    arguments = [word for word in arguments if word != "--debug"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = _once()
+        try:
+            app(arguments, prog_name="noiseproof")
+        except Exception as error:
+            if debug:
+                raise
+            note(f"Error: {_sentence(error)}")
+            sys.exit(1)
+
+
+def _once() -> Any:
+    """Show each warning as a note, and only once."""
+    told = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in told:
+            told.add(str(message))
+            note(f"Note: {message}")
+
+    return show
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and "noiseproof" not in str(error):
+        return f"{error}: pip install 'noiseproof[cli]'."
+    lines = str(error).strip().splitlines()
+    return " ".join(line.strip() for line in lines) or type(error).__name__

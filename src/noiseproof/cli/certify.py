@@ -1,0 +1,112 @@
+"""`noiseproof certify`: how many features must go before a prediction changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from noiseproof.cli.options import (
+    AttackOption,
+    Data,
+    Json,
+    Levels,
+    Model,
+    Target,
+    read_attack,
+    read_levels,
+)
+
+_COUNTS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def certify(
+    model: Model,
+    data: Data,
+    target: Target = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(min=0, help="Also bound the risk on new rows at this budget."),
+    ] = None,
+    attack: AttackOption = None,
+    levels: Levels = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="CSV file, one line per row.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Prove how much must happen before each prediction can change.
+
+    For a linear model this is exact: the smallest number of features whose deletion
+    changes the prediction, whoever picks them. The certified accuracy at a budget is
+    the share of rows that are right and stay right.
+
+    \b
+    Examples:
+      noiseproof certify model.npf test.csv --target y
+      noiseproof certify model.npf test.csv -t y --budget 3 -o rows.csv
+      noiseproof certify model.npf test.csv -t y --attack norm-ball --levels 0,0.1,1
+    """
+    from noiseproof import evaluation
+    from noiseproof.cli.files import open_model, read_for
+    from noiseproof.cli.output import note, write_csv
+
+    kind = None if attack is None else read_attack(attack)
+    saved = open_model(model)
+    table = read_for([saved], data, target)
+    certificates = evaluation.certify(*saved.split(table.X), table.y, attack=kind)
+    if output is not None:
+        write_csv(certificates.to_dict(), output)
+        note(f"Budgets of {len(table.X):,} rows written to {output}")
+    at = read_levels(levels) if levels else _budgets(certificates)
+    _show(certificates, at, budget, json)
+
+
+def _budgets(certificates: Any) -> list[float]:
+    """Where to show the certified accuracy: until nothing is left of it."""
+    finite = certificates.budget[np.isfinite(certificates.budget)]
+    if certificates.unit != "features":
+        return [0.0, *np.unique(np.quantile(finite, _SHARES))] if len(finite) else [0.0]
+    last = finite.max(initial=0)
+    return [count for count in _COUNTS if count <= last] or [0]
+
+
+def _show(
+    certificates: Any, levels: list[float], budget: float | None, json: bool
+) -> None:
+    from noiseproof.cli.output import say, show_json, show_table
+
+    accuracy = certificates.accuracy_at(levels)
+    median = float(np.median(certificates.budget))
+    risk = None if budget is None else certificates.risk_bound(budget)
+    if json:
+        show_json(
+            {
+                "unit": certificates.unit,
+                "budgets": levels,
+                "certified_accuracy": accuracy,
+                "median_budget": median,
+                **({} if risk is None else {"budget": budget, "risk_bound": risk}),
+                "rows": certificates.to_dict(),
+            }
+        )
+        return
+    n, exact = len(certificates.budget), int(certificates.exact.sum())
+    say(f"Accuracy on {n:,} rows, proven for any change up to the budget:")
+    show_table(
+        {
+            f"budget ({certificates.unit})": [f"{level:g}" for level in levels],
+            "certified accuracy": [f"{share:.3f}" for share in accuracy],
+        }
+    )
+    say(
+        f"It takes {median:g} (median) to change a prediction; {exact:,} of them exact."
+    )
+    if risk is not None:
+        say(
+            "With 95 % confidence, a new row is or can be made wrong within "
+            f"{budget:g} with probability at most {risk:.3f}."
+        )

@@ -1,0 +1,164 @@
+"""`noiseproof evaluate`: how the score falls as features go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noiseproof.cli.options import (
+    AttackOption,
+    Data,
+    GroupsOption,
+    Json,
+    Levels,
+    Models,
+    Repeats,
+    Seed,
+    Target,
+    read_attack,
+    read_groups,
+    read_levels,
+    read_perturbation,
+)
+
+_LEVELS = {"delete": "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"}
+_SHARES = "0,0.01,0.02,0.05,0.1,0.2,0.5"  # of the features: where to count losses
+_SCALES = "0,0.1,0.2,0.5,1,2"
+_SHOWN = 8  # of the most fragile columns
+
+
+def evaluate(
+    models: Models,
+    data: Data,
+    target: Target = None,
+    noise: Annotated[
+        str,
+        typer.Option(
+            help="What happens: delete (each feature with the probability of the "
+            "level), delete-count, dropout, gaussian, laplace or poisson."
+        ),
+    ] = "delete",
+    attack: AttackOption = None,
+    levels: Levels = None,
+    repeats: Repeats = 10,
+    groups: GroupsOption = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Score models on a table whose features die, get noisy or are attacked.
+
+    Prints the accuracy (R² for quantities) at each level, and which columns or sensors
+    cost most when they are lost. Features are lost behind the scaler, where nothing
+    means average.
+
+    \b
+    Examples:
+      noiseproof evaluate model.npf test.csv --target y
+      noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
+      noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
+      noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
+    """
+    from noiseproof.cli.files import open_models, read_for
+    from noiseproof.evaluation import robustness_curve
+
+    perturb = read_attack(attack) if attack else read_perturbation(noise)[0]
+    sensors = None if groups is None else read_groups(groups)
+    saved = open_models(models)
+    table = read_for(list(saved.values()), data, target)
+    first = next(iter(saved.values()))
+    d = first.split(table.X[:1])[1].shape[1]
+    curve = robustness_curve(
+        {name: one.model for name, one in saved.items()},
+        *(table.X, table.y, perturb),
+        read_levels(levels) if levels else _default_levels(perturb, d),
+        scoring=first.scoring,
+        n_repeats=repeats,
+        random_state=seed,
+        space="model",
+    )
+    fragile = {name: _fragility(one, table, sensors) for name, one in saved.items()}
+    if json:
+        _show_json(curve, fragile, table, data)
+    else:
+        _show_text(curve, fragile, table, "column" if sensors is None else "group")
+
+
+def _default_levels(perturb: Any, d: int) -> list[float]:
+    from noiseproof.attacks import FeatureDeletion
+    from noiseproof.noise import Noise
+
+    if isinstance(perturb, str) and perturb in _LEVELS:
+        return read_levels(_LEVELS[perturb])
+    counted = perturb == "delete_count" or isinstance(perturb, FeatureDeletion)
+    if counted:
+        return sorted({round(share * d) for share in read_levels(_SHARES)})
+    dropout = isinstance(perturb, Noise) and perturb.level_name == "rate"
+    return read_levels(_LEVELS["delete"] if dropout else _SCALES)
+
+
+def _fragility(saved: Any, table: Any, sensors: dict[str, list[str]] | None) -> Any:
+    """What losing each column, or each sensor, costs the model."""
+    from noiseproof.cli.columns import feature_groups
+    from noiseproof.evaluation import feature_fragility
+
+    model, X = saved.split(table.X)
+    groups = feature_groups(saved, table.X, sensors)
+    return feature_fragility(model, X, table.y, groups=groups, scoring=saved.scoring)
+
+
+def _show_json(curve: Any, fragile: dict[str, Any], table: Any, data: Path) -> None:
+    from noiseproof.cli.output import show_json
+
+    parts = zip(curve.models, curve.mean, *curve.interval, strict=True)
+    by_model = {
+        name: {
+            "mean": mean,
+            "low": low,
+            "high": high,
+            "cost": dict(zip(fragile[name].names, fragile[name].cost, strict=True)),
+        }
+        for name, mean, low, high in parts
+    }
+    show_json(
+        {
+            "data": str(data),
+            "rows": table.X.shape[0],
+            "scoring": curve.scoring,
+            "level": curve.label,
+            "repeats": curve.n_repeats,
+            "levels": curve.levels,
+            "models": by_model,
+        }
+    )
+
+
+def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> None:
+    from noiseproof.cli.output import say, show_table
+
+    columns = {"level": [f"{level:g}" for level in curve.levels]}
+    for name, means in zip(curve.models, curve.mean, strict=True):
+        columns[name] = [f"{mean:.3f}" for mean in means]
+    repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
+    say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
+    show_table(columns)
+    say(f"Change of it when a {kind} is lost, the worst first:")
+    show_table(_changes(fragile, kind))
+
+
+def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:
+    """What each model loses, for the columns or groups that cost any model most."""
+    costs = {
+        model: dict(zip(part.names, part.cost, strict=True))
+        for model, part in fragile.items()
+    }
+    names = dict.fromkeys(name for part in costs.values() for name in part)
+    dearest = sorted(
+        names, key=lambda name: -max(c.get(name, 0) for c in costs.values())
+    )
+    shown = dearest[:_SHOWN]
+    columns = {kind: shown}
+    for model, cost in costs.items():
+        columns[model] = [f"{-cost.get(name, 0.0) or 0.0:+.3f}" for name in shown]
+    return columns

@@ -1,0 +1,126 @@
+"""Saved models, and tables read as they need them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noiseproof.cli.output import note
+from noiseproof.io import load, read_notes
+from noiseproof.tables import Table, TableEncoder, TableError, read_table
+
+
+class Saved(NamedTuple):
+    """A model from a file, with what was noted when it was trained."""
+
+    model: Any
+    notes: dict[str, Any]
+
+    @property
+    def encoder(self) -> TableEncoder | None:
+        """Its first step, if it was trained by the command line."""
+        first = getattr(self.model, "steps", [("", None)])[0][1]
+        return first if isinstance(first, TableEncoder) else None
+
+    @property
+    def scoring(self) -> str:
+        """How to score it."""
+        return "r2" if _is_regressor(self.model) else "accuracy"
+
+    def split(self, X: Any) -> tuple[Any, Any]:
+        """The model behind the encoder, and X as it gets it."""
+        if self.encoder is None:
+            return self.model, X
+        return self.model[-1], self.model[:-1].transform(X)
+
+    def feature_names(self, X: Any) -> list[str]:
+        """Names of the features behind the encoder."""
+        if self.encoder is None:
+            return [str(name) for name in getattr(X, "columns", range(X.shape[1]))]
+        return [str(name) for name in self.encoder.get_feature_names_out()]
+
+
+def open_model(path: Path) -> Saved:
+    """Load a model and its notes."""
+    return Saved(load(path), read_notes(path))
+
+
+def open_models(paths: list[Path]) -> dict[str, Saved]:
+    """Load models, by the shortest names that tell them apart."""
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    return {name: open_model(path) for name, path in zip(names, paths, strict=True)}
+
+
+def read_for(
+    saved: list[Saved], path: Path, target: str | None, labelled: bool = True
+) -> Table:
+    """Read a table as the models need it; with `labelled` it must have a target."""
+    target = target or next((s.notes.get("target") for s in saved if s.notes), None)
+    if not labelled:
+        target = None
+    first = saved[0]
+    encoders = [s.encoder for s in saved if s.encoder is not None]
+    text = {name for encoder in encoders for name in encoder.text_columns_}
+    if (
+        target is not None
+        and getattr(first.model, "classes_", np.zeros(1)).dtype.kind in "UO"
+    ):
+        text.add(target)
+    table = read_table(
+        path,
+        target,
+        text=text,
+        n_features=getattr(first.model, "n_features_in_", None),
+        first_index=first.notes.get("first_index"),
+    )
+    if labelled:
+        require_target(table, path)
+        _check_labels(first.model, table, path)
+    _note_extra(encoders, table, [s.notes.get("target") for s in saved])
+    return table
+
+
+def require_target(table: Table, path: Path) -> None:
+    """One clear sentence if nobody said which column is the target."""
+    if table.y is None:
+        names = ", ".join(map(repr, table.names[:8])) or "no names"
+        more = " ..." if len(table.names) > 8 else ""
+        hint = f"say which with --target; it has {names}{more}"
+        raise TableError(
+            f"{path} has no target: {hint if table.names else 'it lacks an array y'}."
+        )
+
+
+def _check_labels(model: Any, table: Table, path: Path) -> None:
+    """One clear sentence if the target has nothing to do with the model's classes."""
+    classes, y = getattr(model, "classes_", None), np.asarray(table.y)
+    if classes is not None and not np.isin(y, classes).any():
+        raise TableError(
+            f"{path}: no row of {table.target!r} holds a class of the model, "
+            f"{_few(classes)}; it has {_few(np.unique(y))}."
+        )
+
+
+def _few(values: Any) -> str:
+    shown = ", ".join(repr(value) for value in values[:4].tolist())
+    return shown + (" ..." if len(values) > 4 else "")
+
+
+def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) -> None:
+    if not encoders or not table.names:
+        return
+    known = {name for e in encoders for name in getattr(e, "feature_names_in_", [])}
+    extra = [name for name in table.names if name not in known and name not in targets]
+    if known and extra:
+        more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
+        names = ", ".join(map(repr, extra[:5]))
+        note(f"Note: ignored, as training had no such column: {names}{more}.")
+
+
+def _is_regressor(model: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(model))

@@ -1,0 +1,171 @@
+"""Options that several commands share, and the little grammar `name:level`."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Table: CSV, TSV, Parquet, svmlight or NPZ."),
+]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model written by `noiseproof train`.")
+]
+Models = Annotated[
+    list[Path],
+    typer.Argument(metavar="MODEL", help="Models written by `noiseproof train`."),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        help="Column to predict, by name or position (-1 is the last). svmlight and "
+        "NPZ files know theirs.",
+    ),
+]
+AttackOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Worst case instead of chance: deletion, scaling, norm-ball, ..."
+    ),
+]
+Levels = Annotated[
+    str | None, typer.Option(help="Levels to try, such as 0,0.1,0.5.", metavar="LIST")
+]
+Repeats = Annotated[int, typer.Option(min=1, help="Random draws per level.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything that is random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+GroupsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        help="Columns that fail together: JSON {sensor: [columns]} or CSV lines "
+        "sensor,column.",
+    ),
+]
+
+
+def read_noise(text: str) -> Any:
+    """A dropout rate, or a noise object from `gaussian:0.1`."""
+    from noiseproof.noise import NOISES, as_noise
+
+    name, level = _split(text)
+    if name == "none":
+        return 0.0
+    if name == "" and level is not None:
+        noise = as_noise(level)
+    elif name in NOISES:
+        noise = NOISES[name]() if level is None else NOISES[name]().at(level)
+    else:
+        raise typer.BadParameter(
+            f"--noise {text}: use a dropout rate, none, or one of "
+            f"{', '.join(NOISES)} with a level, such as gaussian:0.1."
+        )
+    noise.check()
+    return level if name == "" else noise
+
+
+def read_attack(text: str) -> Any:
+    """An attack by its name or a word of it, such as `deletion` or `deletion:5`."""
+    from noiseproof.attacks import ATTACKS
+
+    name, level = _split(text)
+    found = [key for key in ATTACKS if name == key] or [
+        key for key in ATTACKS if f"-{name}-" in f"-{key}-"
+    ]
+    if len(found) != 1:
+        raise typer.BadParameter(
+            f"The attack {text} is unknown: use one of {', '.join(ATTACKS)}."
+        )
+    attack = ATTACKS[found[0]]
+    if level is None:
+        return attack()
+    strength = next(iter(inspect.signature(attack).parameters))
+    return attack(**{strength: level})
+
+
+def read_perturbation(text: str) -> tuple[Any, float | None]:
+    """What happens to features, and its level if one is given: `delete:0.5`."""
+    from noiseproof.attacks import ATTACKS
+    from noiseproof.evaluation.perturbations import PERTURBATIONS
+    from noiseproof.noise import NOISES
+
+    name, level = _split(text)
+    plain = name.replace("-", "_")
+    if plain in PERTURBATIONS:
+        return plain, level
+    if name in NOISES:
+        return NOISES[name](), level
+    words = {word for key in ATTACKS for word in (key, *key.split("-"))}
+    if name not in words:
+        raise typer.BadParameter(
+            f"{text} is unknown: use one of "
+            f"{', '.join([*PERTURBATIONS, *NOISES, *ATTACKS])}, with a level after a "
+            "colon, such as delete:0.5."
+        )
+    return read_attack(name), level
+
+
+def read_happening(text: str) -> tuple[Any, float]:
+    """What happens to features, with its level: `delete:0.5`."""
+    perturb, level = read_perturbation(text)
+    if level is None:
+        raise typer.BadParameter(f"{text} needs a level, such as {text}:0.5.")
+    return perturb, level
+
+
+def has_level(text: str) -> bool:
+    """Whether a noise is given with its level, as `0.3`, `none` or `gaussian:0.1`."""
+    name, level = _split(text)
+    return level is not None or name == "none"
+
+
+def read_levels(text: str) -> list[float]:
+    """Numbers from `0,0.1,0.5`."""
+    try:
+        numbers = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"--levels {text}: use numbers with commas between, such as 0,0.1,0.5."
+        ) from None
+    return [int(number) if number.is_integer() else number for number in numbers]
+
+
+def read_groups(path: Path) -> dict[str, list[str]]:
+    """Columns of each sensor, from JSON or from CSV lines `sensor,column`."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        groups = json.loads(text)
+        good = isinstance(groups, dict) and all(
+            isinstance(part, list) for part in groups.values()
+        )
+    else:
+        lines = [line for line in csv.reader(text.splitlines()) if line]
+        good = all(len(line) == 2 for line in lines)
+        groups = {}
+        for sensor, column in lines if good else []:
+            groups.setdefault(sensor.strip(), []).append(column.strip())
+    if not good or not groups:
+        raise ValueError(
+            f'{path} must hold JSON like {{"sensor": ["column", ...]}} or CSV lines '
+            "like sensor,column."
+        )
+    return groups
+
+
+def _split(text: str) -> tuple[str, float | None]:
+    """Name and level from `name:level`, `name` or `level`."""
+    name, colon, level = text.strip().lower().rpartition(":")
+    try:
+        return name, float(level)
+    except ValueError:
+        if colon:
+            raise typer.BadParameter(f"{text}: {level!r} is not a number.") from None
+        return level, None

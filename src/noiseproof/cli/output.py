@@ -1,0 +1,87 @@
+"""What commands say: results to the output, everything else to the error stream."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def say(text: str = "") -> None:
+    """Print a line of the result."""
+    print(text)
+
+
+def note(text: str) -> None:
+    """Print a line that is not part of the result."""
+    print(text, file=sys.stderr)
+
+
+def show_json(value: Any) -> None:
+    """Print the whole result for machines; what is not finite becomes null."""
+    print(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def show_table(columns: Mapping[str, Sequence[str]]) -> None:
+    """Print columns of text, the first to the left and the others to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for i, name in enumerate(columns):
+        table.add_column(name, justify="right" if i else "left", overflow="fold")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False, file=sys.stdout)
+    console.print(table)
+    console.print()
+
+
+def write_csv(columns: Columns, path: Path | None) -> None:
+    """Write columns as CSV: whole or not at all to a file, or to the output."""
+    from noiseproof.io import atomic_write
+
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    if path is None:
+        sys.stdout.write(text.getvalue())
+        return
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Any]:
+    """A bar on the error stream, if that is a terminal; yields what moves it on."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=sys.stderr)
+    with Progress(
+        console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)

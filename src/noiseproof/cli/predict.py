@@ -1,0 +1,50 @@
+"""`noiseproof predict`: predictions for a raw table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noiseproof.cli.options import Data, Json, Model
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="CSV file; else the predictions are shown."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict for each row of a table, in its order.
+
+    Columns are found by name. One that is missing is treated as deleted, others than
+    those of training are ignored; both are noted.
+
+    \b
+    Examples:
+      noiseproof predict model.npf new.csv -o out.csv
+      noiseproof predict model.npf new.csv | head
+    """
+    from noiseproof.cli.files import open_model, read_for
+    from noiseproof.cli.output import note, show_json, write_csv
+
+    saved = open_model(model)
+    table = read_for([saved], data, None, labelled=False)
+    columns: dict[str, Any] = {"prediction": saved.model.predict(table.X).tolist()}
+    if hasattr(saved.model, "predict_proba"):
+        probabilities = saved.model.predict_proba(table.X)
+        for name, column in zip(saved.model.classes_, probabilities.T, strict=True):
+            columns[f"probability_{name}"] = column.tolist()
+    if output is not None:
+        write_csv(columns, output)
+        note(f"{len(columns['prediction']):,} predictions written to {output}")
+    if json:
+        show_json(columns)
+    elif output is None:
+        write_csv(columns, None)

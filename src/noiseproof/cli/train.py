@@ -1,0 +1,189 @@
+"""`noiseproof train`: a table becomes a model in a file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noiseproof.cli.options import (
+    Data,
+    Json,
+    Seed,
+    Target,
+    has_level,
+    read_attack,
+    read_happening,
+    read_noise,
+)
+
+
+def train(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the model.")],
+    target: Target = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
+            "quantities dropout-ridge or dropout-poisson."
+        ),
+    ] = "dropout-logistic",
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="What to expect of each feature: a dropout rate such as 0.3, none, or "
+            "a law such as gaussian:0.1."
+        ),
+    ] = None,
+    c: Annotated[
+        float | None,
+        typer.Option("--C", help="Weight of the data against the regulariser."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Features that an adversary may delete from each row."),
+    ] = None,
+    attack: Annotated[
+        str | None, typer.Option(help="Worst case to train for, such as deletion:5.")
+    ] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose noise, C and budget by cross-validation for what will happen: "
+            "delete:0.5, gaussian:0.2, deletion:3, ..."
+        ),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="How to scale numbers: standard, maxabs (for counts, where 0 means "
+            "absent), none, or auto: standard, but maxabs for sparse files."
+        ),
+    ] = "auto",
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Train a robust model on a table and save it.
+
+    Numbers are standardised, text is one-hot encoded, and both are saved with the
+    model, which so takes raw tables again. Empty cells are missing features.
+
+    \b
+    Examples:
+      noiseproof train data.csv --target y -o model.npf
+      noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
+      noiseproof train data.csv -t y -o model.npf --tune delete:0.5
+      noiseproof train data.csv -t price -o model.npf --model dropout-ridge
+      noiseproof train text.svm -o model.npf --model robust-lp --budget 20
+    """
+    from noiseproof.cli.estimators import make_estimator
+
+    given = {
+        "noise": None if noise is None else read_noise(noise),
+        "C": c,
+        "budget": budget,
+        "attack": None if attack is None else read_attack(attack),
+    }
+    estimator = make_estimator(model, seed, **given)
+    fixed = {name for name, value in given.items() if value is not None}
+    if noise is not None and not has_level(noise):
+        fixed.remove("noise")  # the law is given, its level is not
+    happening = None if tune is None else read_happening(tune)
+    table = _read(data, target, drop or [])
+    start = time.perf_counter()
+    fitted, found = _fit(table, estimator, scale, happening, fixed, seed)
+    summary = _summary(table, fitted, model)
+    summary |= found | {"seconds": round(time.perf_counter() - start, 3)}
+    _save(fitted, output, table, summary)
+    _show(summary, output, json)
+
+
+def _read(data: Path, target: str | None, drop: list[str]) -> Any:
+    from dataclasses import replace
+
+    from noiseproof.cli.files import require_target
+    from noiseproof.tables import TableError, read_table
+
+    table = read_table(data, target)
+    require_target(table, data)
+    unknown = [name for name in drop if name not in table.names]
+    if unknown:
+        raise TableError(f"{data} has no column {unknown[0]!r} to drop.")
+    return replace(table, X=table.X.drop(columns=drop)) if drop else table
+
+
+def _fit(
+    table: Any,
+    estimator: Any,
+    scale: str,
+    happening: tuple[Any, float] | None,
+    fixed: set[str],
+    seed: int,
+) -> tuple[Any, dict[str, Any]]:
+    """A fitted pipeline, and what cross-validation has found."""
+    from noiseproof.cli.estimators import check_target, make_pipeline
+    from noiseproof.cli.tune import tune
+
+    check_target(estimator, table.y, table.target)
+    pipeline = make_pipeline(estimator, scale)
+    found: dict[str, Any] = {}
+    if happening is not None:
+        best, score = tune(
+            pipeline, table.X, table.y, *happening, fixed=fixed, seed=seed
+        )
+        estimator.set_params(**best)
+        perturb, level = happening
+        what = perturb if isinstance(perturb, str) else type(perturb).__name__
+        found = {"tuned_for": f"{what}:{level:g}", "tuned_score": score}
+    return pipeline.fit(table.X, table.y), found
+
+
+def _summary(table: Any, fitted: Any, name: str) -> dict[str, Any]:
+    from sklearn.base import is_regressor
+
+    return {
+        "model": name,
+        "parameters": repr(fitted[-1]),
+        "rows": table.X.shape[0],
+        "columns": table.X.shape[1],
+        "features": int(fitted[-1].n_features_in_),
+        "target": table.target,
+        "scoring": "r2" if is_regressor(fitted) else "accuracy",
+        "training_score": float(fitted.score(table.X, table.y)),
+    }
+
+
+def _save(fitted: Any, output: Path, table: Any, summary: dict[str, Any]) -> None:
+    from noiseproof.io import save
+
+    notes = {"target": table.target, "first_index": table.first_index}
+    save(fitted, output, notes=notes | {"training": summary})
+
+
+def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
+    from noiseproof.cli.output import say, show_json
+
+    if json:
+        show_json({**summary, "file": str(output)})
+        return
+    say(
+        f"Trained on {summary['rows']:,} rows, {summary['columns']:,} columns "
+        f"({summary['features']:,} features) in {summary['seconds']:.1f} s:"
+    )
+    say(f"  {summary['parameters']}")
+    scoring = "R²" if summary["scoring"] == "r2" else "accuracy"
+    if "tuned_for" in summary:
+        say(
+            f"Damaged by {summary['tuned_for']}, in cross-validation: {scoring} "
+            f"{summary['tuned_score']:.3f}"
+        )
+    say(
+        f"Undamaged, on the rows of training: {scoring} {summary['training_score']:.3f}"
+    )
+    say(f"Saved as {output}")

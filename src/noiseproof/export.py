@@ -1,0 +1,109 @@
+"""Our fitted models as plain ones of scikit-learn, for other exporters."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.linear_model import (
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SGDClassifier,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+
+_CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
+
+
+def as_sklearn(model: Any) -> Any:
+    """A plain scikit-learn linear model with the same coefficients and predictions.
+
+    Tools that know scikit-learn's own classes, such as exporters to ONNX, can take it
+    from there. What cannot be carried over is our reading of NaN as "this feature is
+    not there": the plain model refuses NaN, so write zeros instead, which is the same.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model of this package, a pipeline or search that ends in one,
+        or `CorruptedCopies` of a linear model.
+
+    Returns
+    -------
+    plain : estimator
+        Classifiers with probabilities become a `LogisticRegression`, or for more than
+        two classes an `SGDClassifier`, whose probabilities are one-vs-rest as ours
+        are; other classifiers a `LinearSVC`; regressors a `PoissonRegressor` or a
+        `Ridge`. Of a pipeline the last step is replaced. The arrays are copies, the
+        other steps of a pipeline are shared.
+
+    Examples
+    --------
+    >>> from noiseproof import DropoutLogisticRegression, as_sklearn
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
+    >>> model = DropoutLogisticRegression(noise=0.1).fit(X, y)
+    >>> plain = as_sklearn(model)
+    >>> plain
+    LogisticRegression()
+    >>> bool((plain.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    if isinstance(model, Pipeline):
+        *before, (name, last) = model.steps
+        return Pipeline([*before, (name, as_sklearn(last))])
+    check_is_fitted(model)
+    for inner in ("best_estimator_", "estimator_"):
+        if hasattr(model, inner):
+            return as_sklearn(getattr(model, inner))
+    if not hasattr(model, "coef_"):
+        raise TypeError(
+            f"{type(model).__name__} has no coef_: only linear models have a plain "
+            "counterpart."
+        )
+    if type(model).__module__.startswith("sklearn."):
+        return deepcopy(model)
+    plain = _regressor(model) if is_regressor(model) else _classifier(model)
+    for name in _CARRIED:
+        if hasattr(model, name):
+            setattr(plain, name, deepcopy(getattr(model, name)))
+    return plain
+
+
+def _regressor(model: Any) -> Any:
+    if isinstance(model, DropoutPoissonRegressor):
+        plain = PoissonRegressor()
+        plain._base_loss = plain._get_loss()  # what its own fit would keep
+    else:
+        plain = Ridge()
+    plain.coef_ = np.array(model.coef_)
+    plain.intercept_ = model.intercept_
+    return plain
+
+
+def _classifier(model: Any) -> Any:
+    classes = np.array(model.classes_)
+    if not hasattr(model, "predict_proba"):
+        plain = LinearSVC()
+    elif len(classes) == 2:
+        plain = LogisticRegression()
+    else:
+        plain = SGDClassifier(loss="log_loss")
+    plain.classes_ = classes
+    plain.coef_, plain.intercept_ = _weights(model, len(classes))
+    return plain
+
+
+def _weights(model: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """One row for two classes, as scikit-learn has it, and else one per class."""
+    coef, intercept = np.array(model.coef_), np.array(model.intercept_)
+    if k == 2 and len(coef) == 2:
+        return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    return coef, intercept

@@ -1,0 +1,19 @@
+"""Models in files: written whole or not at all, read without running their code.
+
+>>> import os, tempfile
+>>> import noiseproof
+>>> from noiseproof import DropoutSVC
+>>> model = DropoutSVC(noise=0.1).fit([[-1.0], [1.0]], [0, 1])
+>>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
+>>> noiseproof.save(model, path)
+>>> noiseproof.load(path).predict([[0.9]])
+array([1])
+"""
+
+from __future__ import annotations
+
+from noiseproof.io.atomic import atomic_write
+from noiseproof.io.container import FileFormatError
+from noiseproof.io.model import load, read_notes, save
+
+__all__ = ["FileFormatError", "atomic_write", "load", "read_notes", "save"]

@@ -1,0 +1,12 @@
+"""Tables in files: reading them, and encoding their columns as features.
+
+`read_table` reads a file; a pipeline that starts with a `TableEncoder` takes it raw.
+"""
+
+from __future__ import annotations
+
+from noiseproof.tables.encoder import TableEncoder
+from noiseproof.tables.read import SUFFIXES, read_table
+from noiseproof.tables.table import Table, TableError
+
+__all__ = ["SUFFIXES", "Table", "TableEncoder", "TableError", "read_table"]

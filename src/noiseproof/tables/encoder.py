@@ -1,0 +1,274 @@
+"""Columns of a table as features: numbers scaled, text one-hot encoded."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    StandardScaler,
+)
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
+
+from noiseproof.estimators.validation import READ
+
+_FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Features from the columns of a table, by name.
+
+    Numbers are scaled; text becomes one feature per value seen in training. An empty
+    cell stays missing (NaN) if it is a number, and is all zeros if it is text, as is a
+    text never seen in training: both add nothing to the score of our models. After
+    standardisation zero is the average, so missing means average.
+
+    New tables may have their columns in another order. A column that is not there is
+    treated as deleted, with a warning; columns that training did not have are ignored.
+
+    Parameters
+    ----------
+    scale : {"auto", "standard", "maxabs", "none"}, default="auto"
+        How to scale numbers: to mean 0 and variance 1, to a largest absolute value of
+        1, or not. "auto" is "standard", but "maxabs" for sparse matrices, which then
+        stay sparse. Where zero means "absent", as in counts of words, use "maxabs".
+
+    Attributes
+    ----------
+    feature_names_in_ : array of shape (n_columns,)
+        Names of the columns, if the training table had names.
+    text_columns_, empty_columns_ : list of str
+        Those that hold text, and those that held nothing in training.
+    n_features_in_ : int
+        Number of columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from noiseproof.tables import TableEncoder
+    >>> table = pd.DataFrame({"height": [1.0, 3.0, None], "colour": ["red", "", None]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out()
+    array(['height', 'colour_', 'colour_red'], dtype=object)
+    >>> encoder.transform(table)
+    array([[-1.,  0.,  1.],
+           [ 1.,  1.,  0.],
+           [nan,  0.,  0.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "scale": [StrOptions({"auto", "standard", "maxabs", "none"})]
+    }
+
+    def __init__(self, scale: str = "auto"):
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any = None) -> TableEncoder:
+        """Learn scales and the values of text columns.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
+            The table.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted encoder.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn and encode in one pass; parameters as in `fit`.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
+            The table.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        features : array or sparse matrix of shape (n_samples, n_features)
+            As `transform` gives them.
+        """
+        self._validate_params()
+        self.text_columns_: list[str] = []
+        self.empty_columns_: list[str] = []
+        if hasattr(X, "columns"):
+            X = _as_pandas(X)
+            self.n_features_in_ = X.shape[1]
+            self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+            self.encoder_ = self._by_columns(X)
+        else:
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            X = validate_data(self, X, **READ)
+            self.encoder_ = self._scaler(sp.issparse(X))
+        return self.encoder_.fit_transform(X)
+
+    def _scaler(self, sparse: bool) -> Any:
+        scale = self.scale
+        if scale == "auto":
+            scale = "maxabs" if sparse else "standard"
+        if scale == "standard":
+            return StandardScaler(with_mean=not sparse)
+        if scale == "maxabs":
+            return MaxAbsScaler()
+        return FunctionTransformer(accept_sparse=True, feature_names_out="one-to-one")
+
+    def _by_columns(self, X: Any) -> ColumnTransformer:
+        empty = [name for name, column in X.items() if column.isna().all()]
+        if empty:
+            warnings.warn(f"Empty and left out: {_columns(empty)}.", stacklevel=3)
+        self.empty_columns_ = empty
+        used = X.drop(columns=empty)
+        numbers = [name for name, column in used.items() if _is_number(column)]
+        self.text_columns_ = [name for name in used.columns if name not in numbers]
+        values = [_texts(used[name]) for name in self.text_columns_]
+        one_hot = OneHotEncoder(categories=values, handle_unknown="ignore")
+        return ColumnTransformer(
+            [
+                ("numbers", self._scaler(sparse=False), numbers),
+                ("text", one_hot, self.text_columns_),
+            ],
+            verbose_feature_names_out=False,
+        )
+
+    def transform(self, X: Any) -> Any:
+        """Features of new rows.
+
+        Parameters
+        ----------
+        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
+            The table.
+
+        Returns
+        -------
+        features : array or sparse matrix of shape (n_samples, n_features)
+            NaN where a number is missing.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "columns"):
+            X = _as_pandas(X)
+        if hasattr(self, "feature_names_in_"):
+            X = self._matched(X if hasattr(X, "columns") else self._framed(X))
+        else:
+            X = validate_data(self, getattr(X, "values", X), reset=False, **READ)
+        return self.encoder_.transform(X)
+
+    def _framed(self, X: Any) -> Any:
+        """An array as a table with the columns of training, by position."""
+        import pandas as pd
+
+        X = X if sp.issparse(X) else np.asarray(X)
+        if sp.issparse(X) or X.ndim != 2 or X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"TableEncoder was fitted on a table of {self.n_features_in_} named "
+                f"columns, but got {'a sparse' if sp.issparse(X) else 'an'} array of "
+                f"shape {X.shape} without names."
+            )
+        return pd.DataFrame(X, columns=self.feature_names_in_)
+
+    def _matched(self, X: Any) -> Any:
+        """The columns of training in their order, empty where they are missing."""
+        used = [
+            name for name in self.feature_names_in_ if name not in self.empty_columns_
+        ]
+        missing = [name for name in used if name not in X.columns]
+        if len(missing) == len(used):
+            raise ValueError(
+                f"No column of the training table is there: it had {_columns(used)}."
+            )
+        if missing:
+            warnings.warn(
+                f"Missing, and treated as deleted in every row: {_columns(missing)}.",
+                stacklevel=3,
+            )
+        X = X.reindex(columns=used)
+        for name, column in X.items():
+            if name in self.text_columns_:
+                X[name] = column.astype(object)  # as the categories are held
+            elif not _is_number(column):
+                X[name] = _numbers(column)
+        return X
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the features: of the column, and of the value for text.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn; the names of training are used.
+
+        Returns
+        -------
+        names : array of str
+            One per feature.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "feature_names_in_"):
+            return _check_feature_names_in(self, input_features)
+        return self.encoder_.get_feature_names_out()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _as_pandas(X: Any) -> Any:
+    """A frame of pandas, whose columns are named by text."""
+    return (X if hasattr(X, "iloc") else X.to_pandas()).rename(columns=str)
+
+
+def _is_number(column: Any) -> bool:
+    return column.dtype.kind in "fiub"
+
+
+def _texts(column: Any) -> list[str]:
+    """The values of a text column, which should be fewer than its rows."""
+    values = sorted(set(column.dropna()))
+    if len(values) > max(_FEW, _MANY * len(column)):
+        warnings.warn(
+            f"Column {column.name!r} has {len(values)} different texts in "
+            f"{len(column)} rows: if it only names the rows, leave it out.",
+            stacklevel=4,
+        )
+    return values
+
+
+def _numbers(column: Any) -> Any:
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce")
+    text = column[numbers.isna() & column.notna()]
+    if len(text):
+        raise ValueError(
+            f"Column {column.name!r} held numbers in training, but now the text "
+            f"{str(text.iloc[0])!r}."
+        )
+    return numbers.astype(float)
+
+
+def _columns(names: Any) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"column{'s' * (len(names) > 1)} {shown}{more}"

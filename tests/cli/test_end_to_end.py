@@ -1,0 +1,255 @@
+"""From a table to a model and its numbers, by the real command line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import shell
+from sklearn.base import is_regressor
+
+import noiseproof
+from noiseproof.estimators import ESTIMATORS
+from noiseproof.evaluation import certify, robustness_curve
+from noiseproof.tables import read_table
+
+FORMATS = [
+    "data.csv",
+    "data.tsv",
+    "data.parquet",
+    "data.svm",
+    "data.npz",
+    "data-csr.npz",
+]
+
+
+def test_the_chain_in_processes_of_their_own(folder, model):
+    """train (by the fixture), evaluate, certify, report, predict."""
+    test = folder / "test.csv"
+    evaluated = shell("evaluate", model, test, "--target", "kind", "--json")
+    assert (evaluated.code, evaluated.err) == (0, "")
+    scores = json.loads(evaluated.out)["models"]["model"]["mean"]
+    certified = shell("certify", model, test, "--target", "kind", "--json")
+    assert (certified.code, certified.err) == (0, "")
+    assert json.loads(certified.out)["certified_accuracy"][0] == scores[0]
+    reported = shell(
+        "report", model, test, "--target", "kind", "-o", folder / "page.html"
+    )
+    assert reported.code == 0
+    assert "<html" in (folder / "page.html").read_text()
+    predicted = shell("predict", model, test, "-o", folder / "out.csv")
+    assert (predicted.code, predicted.out) == (0, "")
+    prediction = pd.read_csv(folder / "out.csv")["prediction"]
+    assert np.mean(prediction == pd.read_csv(test)["kind"]) == pytest.approx(scores[0])
+    assert scores[0] > 0.85
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format(name, run, folder, tmp_path):
+    path, test = tmp_path / "model.npf", folder / name.replace("data", "test")
+    named = [] if "svm" in name or "npz" in name else ["--target", "kind"]
+    trained = run("train", folder / name, *named, "-o", path, "--json")
+    assert (trained.code, trained.err) == (0, "")
+    summary = json.loads(trained.out)
+    assert summary["rows"] == 300
+    for command in ("evaluate", "certify"):
+        done = run(command, path, test)  # the target is known from training
+        assert (done.code, done.err) == (0, "")
+    predicted = run("predict", path, test)
+    assert predicted.code == 0
+    table = read_table(test, *named[1:])
+    lines = predicted.out.splitlines()
+    assert len(lines) == 1 + 300
+    labels = [line.split(",")[0] for line in lines[1:]]
+    assert np.mean(np.array(labels) == table.y.astype(str)) > 0.75
+
+
+def test_numbers_are_those_of_the_library(run, folder, model):
+    """The witness: the same pipeline in Python."""
+    fitted = noiseproof.load(model)
+    table = read_table(folder / "test.csv", "kind")
+    words = [model, folder / "test.csv", "--levels", "0,0.5", "--repeats", 3, "--json"]
+    shown = json.loads(run("evaluate", *words, "--seed", 7).out)
+    curve = robustness_curve(
+        fitted, table.X, table.y, "delete", [0, 0.5],
+        n_repeats=3, random_state=7, space="model",
+    )  # fmt: skip
+    np.testing.assert_allclose(shown["models"]["model"]["mean"], curve.mean[0])
+    rows = json.loads(run("certify", *words[:2], "--json").out)["rows"]
+    features = fitted[:-1].transform(table.X)
+    certificates = certify(fitted[-1], features, table.y)
+    found = [np.inf if budget is None else budget for budget in rows["budget"]]
+    np.testing.assert_array_equal(found, certificates.budget)
+    shown = json.loads(run("predict", *words[:2], "--json").out)
+    np.testing.assert_array_equal(shown["prediction"], fitted.predict(table.X))
+    np.testing.assert_array_equal(
+        shown["probability_good"], fitted.predict_proba(table.X)[:, 1]
+    )
+
+
+def test_predictions_in_a_file_and_on_the_screen_are_the_same(run, folder, model):
+    shown = run("predict", model, folder / "test.csv")
+    run("predict", model, folder / "test.csv", "-o", folder / "same.csv")
+    assert (folder / "same.csv").read_text() == shown.out
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_by_its_short_name(name, run, folder, tmp_path):
+    estimator = ESTIMATORS[name]()
+    data, target = ("data.csv", "kind")
+    if is_regressor(estimator):
+        data, target = ("counts.csv", "count")
+        table = pd.read_csv(folder / "amounts.csv")
+        table["count"] = np.exp(table.pop("amount").clip(-3, 2)).round()
+        table.to_csv(folder / data, index=False)
+    path = tmp_path / "model.npf"
+    done = run("train", folder / data, "-t", target, "--model", name, "-o", path)
+    assert done.code == 0, done.err
+    assert run("predict", path, folder / data).code == 0
+    assert run("evaluate", path, folder / data, "--levels", "0,0.5").code == 0
+
+
+def test_quantities(run, folder, tmp_path):
+    path, data = tmp_path / "model.npf", folder / "amounts.csv"
+    refused = run("train", data, "-t", "amount", "-o", path)
+    assert refused.code == 1
+    assert "is a quantity rather than a class: use --model dropout-ridge" in refused.err
+    assert not path.exists()
+    words = ["-t", "amount", "-o", path, "--model", "dropout-ridge", "--noise", "0.1"]
+    assert run("train", data, *words).code == 0
+    shown = json.loads(run("evaluate", path, data, "--json").out)
+    assert shown["scoring"] == "r2"
+    assert shown["models"]["model"]["mean"][0] > 0.8
+    assert run("predict", path, data).out.startswith("prediction\n")
+    text = run("train", folder / "data.csv", "-t", "kind", "-o", path, *words[4:])
+    assert text.code == 1
+    assert "holds classes, such as" in text.err
+
+
+@pytest.mark.parametrize("name", ["dropout-svc", "robust-lp"])
+def test_tuning_for_what_will_happen(name, run, folder, tmp_path):
+    words = [folder / "data.csv", "-t", "kind", "--model", name, "--json"]
+    plain, tuned = tmp_path / "plain.npf", tmp_path / "tuned.npf"
+    run("train", *words, "-o", plain, *(["--noise", "none"] if "svc" in name else []))
+    done = run("train", *words, "-o", tuned, "--tune", "delete:0.5", "--C", "1")
+    assert (done.code, done.err) == (0, "")
+    summary = json.loads(done.out)
+    assert summary["tuned_for"] == "delete:0.5"
+    assert "C=" not in summary["parameters"]  # stays as it was given
+    shown = run(
+        "evaluate", plain, tuned, folder / "test.csv", "--levels", "0.5", "--json"
+    )
+    means = {k: v["mean"][0] for k, v in json.loads(shown.out)["models"].items()}
+    assert means["tuned"] > means["plain"] - 0.02
+    assert abs(means["tuned"] - summary["tuned_score"]) < 0.1
+
+
+def test_a_law_without_a_level_is_tuned(run, folder, tmp_path):
+    words = [folder / "data.csv", "-t", "kind", "-o", tmp_path / "m.npf", "--json"]
+    tuned = run(
+        "train", *words, "--noise", "gaussian", "--tune", "gaussian:1", "--C", 1
+    )
+    assert "Gaussian(" in json.loads(tuned.out)["parameters"]
+    fixed = run("train", *words, "--noise", "gaussian:0.25", "--tune", "gaussian:1")
+    assert "Gaussian(scale=0.25)" in json.loads(fixed.out)["parameters"]
+    nothing = run("train", *words, "--noise", 0.1, "--C", 1, "--tune", "delete:0.5")
+    assert nothing.code == 2
+    assert "nothing left to choose" in nothing.err
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_groups(suffix, run, folder, model, tmp_path):
+    path = tmp_path / f"sensors.{suffix}"
+    groups = {"front": ["s0", "s1"], "camera": ["colour", "s4"]}
+    lines = [f"{group},{name}" for group, part in groups.items() for name in part]
+    path.write_text(json.dumps(groups) if suffix == "json" else "\n".join(lines))
+    done = run("evaluate", model, folder / "test.csv", "--groups", path, "--json")
+    cost = json.loads(done.out)["models"]["model"]["cost"]
+    assert cost.keys() == groups.keys()
+    fitted, table = noiseproof.load(model), read_table(folder / "test.csv", "kind")
+    empty = table.X.assign(s0=np.nan, s1=np.nan)
+    lost = fitted.score(table.X, table.y) - fitted.score(empty, table.y)
+    assert cost["front"] == pytest.approx(lost)
+    empty = table.X.assign(colour=None, s4=np.nan)
+    lost = fitted.score(table.X, table.y) - fitted.score(empty, table.y)
+    assert cost["camera"] == pytest.approx(lost)
+
+
+def test_attacks_and_certificates_agree(run, folder, model):
+    words = [model, folder / "test.csv", "--levels", "0,1,2", "--json"]
+    attacked = json.loads(run("evaluate", *words, "--attack", "deletion").out)
+    certified = json.loads(run("certify", *words).out)
+    np.testing.assert_allclose(
+        attacked["models"]["model"]["mean"], certified["certified_accuracy"]
+    )
+    ball = run("certify", *words, "--attack", "norm-ball")
+    assert json.loads(ball.out)["unit"] == "radius"
+
+
+def test_certificates_in_a_file_and_the_risk(run, folder, model, tmp_path):
+    words = [model, folder / "test.csv", "--budget", 1, "-o", tmp_path / "rows.csv"]
+    done = run("certify", *words)
+    assert done.code == 0
+    assert "with probability at most" in done.out
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert len(rows) == 300
+    assert rows["budget"].min() >= 1
+
+
+@pytest.mark.parametrize("noise", ["delete-count", "dropout", "gaussian", "laplace"])
+def test_other_noises(noise, run, folder, model):
+    done = run("evaluate", model, folder / "test.csv", "--noise", noise, "--repeats", 2)
+    assert done.code == 0, done.err
+    table = done.out.split("\n\n")[0].splitlines()[3:]
+    scores = [float(line.split()[1]) for line in table]
+    assert scores[0] > 0.85
+    assert scores[-1] < scores[0]
+
+
+def test_the_demo(run, tmp_path):
+    done = run("demo", "-o", tmp_path / "demo.html")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = {line.split()[0]: [*map(float, line.split()[1:])] for line in lines[-11:-1]}
+    svc, logistic, *ours = rows["50%"]
+    assert min(ours) > max(svc, logistic)
+    assert "<html" in (tmp_path / "demo.html").read_text()
+
+
+def test_reproduce(run, monkeypatch):
+    listed = run("reproduce", "--list")
+    assert listed.code == 0
+    assert "wager-table3" in listed.out
+    assert json.loads(run("reproduce", "--list", "--json").out)["wager-table3"]
+    assert run("reproduce").code == 2
+    assert "use one of" in run("reproduce", "nothing").err
+
+
+def test_help_is_quick_and_complete():
+    """No command needs scikit-learn or pandas to say what it does."""
+    code = (
+        "import sys\nfrom noiseproof.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'sklearn', 'pandas', 'numba', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.endswith("[]\n")
+    for command in ("demo", "train", "predict", "evaluate", "certify", "report"):
+        assert f"  {command} " in done.stdout
+
+
+def test_without_the_extra_there_is_one_sentence():
+    code = (
+        "import sys\nsys.modules['typer'] = None\n"
+        "from noiseproof.cli import main\nmain(['demo'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "The command line of noiseproof needs more packages: "
+        "pip install 'noiseproof[cli]'."
+    ]
