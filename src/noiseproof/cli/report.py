@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -56,7 +57,7 @@ def report(
         n_repeats=repeats,
         groups=sensors,
         random_state=seed,
-        settings={"command": " ".join(["noiseproof", *sys.argv[1:]])},
+        settings={"command": shlex.join(["noiseproof", *sys.argv[1:]])},
         training_rows=rows[0] if len(set(rows)) == 1 else None,
     )
     say(f"Written to {output}")

@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING
 from noiseproof._lazy import lazily
 
 _HOMES = {
+    "CertificateDisplay": ".plots.certificate",
+    "Certificates": "certificate_result",
+    "Fragility": "fragility_result",
+    "FragilityDisplay": ".plots.fragility",
+    "LinearView": "linear",
     "PerturbedScorer": "scorers",
     "RobustnessCurve": "curve_result",
     "RobustnessCurveDisplay": ".plots.curve",
+    "certify": "certificates",
+    "feature_fragility": "fragility",
+    "linear_view": "linear",
     "perturbed_scorer": "scorers",
     "robustness_curve": "curves",
-    "Certificates": "certificate_result",
-    "certify": "certificates",
-    "CertificateDisplay": ".plots.certificate",
-    "Fragility": "fragility_result",
-    "FragilityDisplay": ".plots.fragility",
-    "feature_fragility": "fragility",
-    "LinearView": "linear",
-    "linear_view": "linear",
 }
 
 __all__ = [
+    "CertificateDisplay",
+    "Certificates",
+    "Fragility",
+    "FragilityDisplay",
+    "LinearView",
     "PerturbedScorer",
     "RobustnessCurve",
     "RobustnessCurveDisplay",
+    "certify",
+    "feature_fragility",
+    "linear_view",
     "perturbed_scorer",
     "robustness_curve",
-    "Certificates",
-    "certify",
-    "CertificateDisplay",
-    "Fragility",
-    "FragilityDisplay",
-    "feature_fragility",
-    "LinearView",
-    "linear_view",
 ]
 
 if TYPE_CHECKING:  # what type checkers and editors see; displays live beside, in plots

@@ -71,7 +71,8 @@ def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
                 continue
             if got[count] > best:
                 best = got[count]
-                spared[:] = chosen
+                for t in range(count):
+                    spared[t] = chosen[t]
         here -= 1
         while here >= 0 and not chosen[here]:
             here -= 1
@@ -81,6 +82,30 @@ def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
         room[here + 1], got[here + 1] = room[here], got[here]
         here += 1
     return _relaxed(weight, value, order, 0, 0.0, capacity, whole), False
+
+
+@_compile
+def _sift(order, key, root, stop):
+    """Let the key at `root` sink until both its children are larger."""
+    while 2 * root + 1 < stop:
+        child = 2 * root + 1
+        if child + 1 < stop and key[order[child + 1]] < key[order[child]]:
+            child += 1
+        if key[order[root]] <= key[order[child]]:
+            return
+        order[root], order[child] = order[child], order[root]
+        root = child
+
+
+@_compile
+def _sort(order, key):
+    """Heapsort, largest key first: NumPy's sort takes seconds to compile."""
+    count = len(order)
+    for root in range(count // 2 - 1, -1, -1):
+        _sift(order, key, root, count)
+    for stop in range(count - 1, 0, -1):
+        order[0], order[stop] = order[stop], order[0]
+        _sift(order, key, 0, stop)
 
 
 @_compile
@@ -101,13 +126,23 @@ def _cheapest(weight, value, ids, count, capacity, search, at_most):
     bound = cost - part * value[ids[spared]]
     if bound >= at_most:
         return bound, spared, False
-    order = ids[:count].copy()
-    order = order[np.argsort(-value[order] / weight[order])]
-    marks = np.zeros(count, np.bool_)
+    order, marks = np.empty(count, np.uintp), np.zeros(count, np.bool_)
+    bargain, total = np.empty(len(value)), 0.0
+    for t in range(count):
+        j = order[t] = ids[t]
+        bargain[j] = value[j] / weight[j]
+        total += value[j]
+    _sort(order, bargain)
     most, done = _branch_and_bound(weight, value, order, capacity, whole, limit, marks)
-    spared = np.sum(marks)
-    ids[:spared], ids[spared:count] = order[marks], order[~marks]
-    return max(np.sum(value[order]) - most, 0.0), spared, done
+    spared, last = 0, count
+    for t in range(count):
+        if marks[t]:
+            ids[spared] = order[t]
+            spared += 1
+        else:
+            last -= 1
+            ids[last] = order[t]
+    return max(total - most, 0.0), spared, done
 
 
 @_compile
@@ -225,10 +260,11 @@ def cheapest_changes(
     """
     n, (coef, intercepts, doubts), (eps, terms) = len(own), model, precision
     k, d = coef.shape
-    budget, exact = np.full(n, np.inf), np.ones(n, np.bool_)
+    budget, exact = np.empty(n), np.empty(n, np.bool_)
     work = (np.empty(d), np.empty(d), np.empty(d, np.uintp))
     for i in range(n):
         a, start, stop = own[i], indptr[i], indptr[i + 1]
+        budget[i], exact[i] = np.inf, True
         marks = changed[start:stop]
         unit = eps * (max(stop - start, terms) + 8)
         for r in range(k):
@@ -243,9 +279,10 @@ def cheapest_changes(
             )
             if cost > budget[i] or (cost == budget[i] and exact[i]):
                 continue
-            marks[:] = False
-            for t in work[2][spared:count]:
-                marks[t] = True
+            for t in range(len(marks)):
+                marks[t] = False
+            for t in range(spared, count):
+                marks[work[2][t]] = True
             budget[i] = cost
             exact[i] = done and _is_certain(row, lead, a < r, factors, marks)
     return budget, exact
