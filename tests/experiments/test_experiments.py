@@ -1,0 +1,75 @@
+"""Every experiment, in its tiny size: none may rot."""
+
+import csv
+import dataclasses
+
+import numpy as np
+import pytest
+
+from noiseproof.experiments import EXPERIMENTS, run
+from noiseproof.experiments.data import READERS
+from noiseproof.experiments.made import MADE
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_tiny_version_writes_table_page_and_plot(name, tmp_path, monkeypatch):
+    monkeypatch.delenv("NOISEPROOF_DATA", raising=False)
+    lines = []
+    report = run(name, "tiny", tmp_path, progress=lines.append)
+    experiment = EXPERIMENTS[name]
+    assert [path.name for path in report.files] == [
+        f"{name}.csv",
+        f"{name}.md",
+        f"{name}.png",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        path.name for path in report.files
+    )
+    with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(report.rows) == len(lines) > 1
+    values = np.array([float(row[experiment.layout.value]) for row in rows])
+    assert np.isfinite(values).all()
+    page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+    assert report.claims
+    for claim in report.claims:
+        assert f"{claim.text} ({claim.numbers})." in page
+    assert f'run("{name}", "tiny")' in page
+    # a misspelt key would hide a number of the paper
+    curves = {row[experiment.layout.curve] for row in report.rows}
+    assert {key[-1] for key in experiment.printed} <= curves
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_settings_are_frozen_and_complete(name):
+    experiment = EXPERIMENTS[name]
+    assert experiment.name == name
+    assert list(experiment.sizes) == ["tiny", "quick", "full"]
+    for settings in experiment.sizes.values():
+        assert set(settings.data) <= set(READERS)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            settings.seed = 1
+
+
+def test_made_data_has_every_name():
+    assert list(MADE) == list(READERS)
+
+
+def test_missing_data_is_told_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.delenv("NOISEPROOF_DATA", raising=False)
+    name = next(n for n in EXPERIMENTS if EXPERIMENTS[n].sizes["quick"].data)
+    with pytest.raises(FileNotFoundError, match="NOISEPROOF_DATA"):
+        run(name, "quick", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_names_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="There is no experiment 'nothing'; use one"):
+        run("nothing")
+    with pytest.raises(ValueError, match="size='huge' is not known"):
+        run(next(iter(EXPERIMENTS)), "huge")
+
+
+def test_a_run_repeats_itself():
+    first, second = (run("dekel-sanity", "tiny", out=None) for _ in range(2))
+    assert first.rows == second.rows
