@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame
+from commands import frame
 
 import noiseproof
 

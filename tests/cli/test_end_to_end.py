@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import shell
+from commands import shell
 from sklearn.base import is_regressor
 
 import noiseproof

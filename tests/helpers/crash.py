@@ -1,6 +1,6 @@
 """Save in a child process, kill it at any moment, and look at the file: 100 times.
 
-python tests/io/crash.py FOLDER
+python tests/helpers/crash.py FOLDER
 """
 
 import os

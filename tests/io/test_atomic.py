@@ -15,7 +15,7 @@ from noiseproof.noise import Dropout
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kill_during_save_a_hundred_times(tmp_path):
-    script = Path(__file__).with_name("crash.py")
+    script = Path(__file__).parents[1] / "helpers" / "crash.py"
     command = [sys.executable, "-W", "error", script, tmp_path]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     kills, versions, drafts = map(int, done.stdout.split())
