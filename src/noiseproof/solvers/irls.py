@@ -11,7 +11,7 @@ from noiseproof.solvers.base import Result, Stop, newton_gain
 from noiseproof.solvers.conjugate_gradient import dot, newton_step
 
 _FEW_FEATURES = 400  # up to here the least-squares problem is solved in closed form
-_INNER_ACCURACY = 1e-4
+_INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
 _CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
 
 
