@@ -17,15 +17,26 @@ _HOMES = {
     "DropoutRidgeClassifier": "estimators.dropout_ridge_classifier",
     "DropoutSGDClassifier": "estimators.dropout_sgd",
     "DropoutSVC": "estimators.dropout_svc",
+    "InvariantSVC": "estimators.invariant_svc",
     "NoisingPenalty": "penalties",
     "RobustLPClassifier": "estimators.robust_lp",
     "RobustPerceptron": "estimators.robust_perceptron",
+    "StructuredSVM": "estimators.structured_svm",
+    "VirtualExamples": "estimators.virtual_examples",
+    "VirtualSupportVectors": "estimators.virtual_support_vectors",
+    "as_sklearn": "export",
     "attacks": "attacks",
     "bounds": "bounds",
     "datasets": "datasets",
+    "evaluation": "evaluation",
+    "io": "io",
+    "load": "io",
     "mutual_info_values": "feature_values",
     "noise": "noise",
     "penalty": "penalties",
+    "report": "report",
+    "save": "io",
+    "tables": "tables",
 }
 
 __all__ = [
@@ -37,20 +48,40 @@ __all__ = [
     "DropoutRidgeClassifier",
     "DropoutSGDClassifier",
     "DropoutSVC",
+    "InvariantSVC",
     "NoisingPenalty",
     "RobustLPClassifier",
     "RobustPerceptron",
+    "StructuredSVM",
+    "VirtualExamples",
+    "VirtualSupportVectors",
     "__version__",
+    "as_sklearn",
     "attacks",
     "bounds",
     "datasets",
+    "evaluation",
+    "io",
+    "load",
     "mutual_info_values",
     "noise",
     "penalty",
+    "report",
+    "save",
+    "tables",
 ]
 
 if TYPE_CHECKING:  # what type checkers and editors see
-    from noiseproof import attacks, bounds, datasets, noise
+    from noiseproof import (
+        attacks,
+        bounds,
+        datasets,
+        evaluation,
+        io,
+        noise,
+        report,
+        tables,
+    )
     from noiseproof.estimators.corrupted_copies import CorruptedCopies
     from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
     from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
@@ -59,9 +90,15 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
     from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
     from noiseproof.estimators.dropout_svc import DropoutSVC
+    from noiseproof.estimators.invariant_svc import InvariantSVC
     from noiseproof.estimators.robust_lp import RobustLPClassifier
     from noiseproof.estimators.robust_perceptron import RobustPerceptron
+    from noiseproof.estimators.structured_svm import StructuredSVM
+    from noiseproof.estimators.virtual_examples import VirtualExamples
+    from noiseproof.estimators.virtual_support_vectors import VirtualSupportVectors
+    from noiseproof.export import as_sklearn
     from noiseproof.feature_values import mutual_info_values
+    from noiseproof.io import load, save
     from noiseproof.penalties import NoisingPenalty, penalty
 
 __getattr__ = lazily(__name__, _HOMES)

@@ -10,8 +10,12 @@ from noiseproof.estimators.dropout_ridge import DropoutRidge
 from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
 from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
 from noiseproof.estimators.dropout_svc import DropoutSVC
+from noiseproof.estimators.invariant_svc import InvariantSVC
 from noiseproof.estimators.robust_lp import RobustLPClassifier
 from noiseproof.estimators.robust_perceptron import RobustPerceptron
+from noiseproof.estimators.structured_svm import StructuredSVM
+from noiseproof.estimators.virtual_examples import VirtualExamples
+from noiseproof.estimators.virtual_support_vectors import VirtualSupportVectors
 
 ESTIMATORS: dict[str, type] = {
     "dropout-svc": DropoutSVC,
@@ -24,4 +28,8 @@ ESTIMATORS: dict[str, type] = {
     "corrupted-copies": CorruptedCopies,
     "robust-lp": RobustLPClassifier,
     "robust-perceptron": RobustPerceptron,
+    "virtual-examples": VirtualExamples,
+    "virtual-support-vectors": VirtualSupportVectors,
+    "invariant-svc": InvariantSVC,
+    "structured-svm": StructuredSVM,
 }

@@ -1,0 +1,300 @@
+"""Support vector classification under the worst transformation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from noiseproof.attacks import Attack
+from noiseproof.design import Array
+from noiseproof.estimators.equal_rows import merge_equal_rows
+from noiseproof.estimators.invariant_base import InvariantEstimator
+from noiseproof.estimators.kernel_choice import (
+    kernel_function,
+    kernel_scores,
+    settle_gamma,
+)
+from noiseproof.estimators.linear import LinearClassifier
+from noiseproof.estimators.progress import with_callbacks
+from noiseproof.estimators.validation import (
+    check_missing,
+    missing_features,
+    read_new,
+    read_training,
+    zero_missing,
+)
+from noiseproof.objectives.candidates import list_candidates
+from noiseproof.objectives.invariant_costs import make_costs
+from noiseproof.objectives.invariant_kernel import KernelRisk
+from noiseproof.objectives.invariant_linear import (
+    AttackedRisk,
+    ListedRisk,
+    class_weights,
+)
+
+
+class InvariantSVC(InvariantEstimator, LinearClassifier):
+    """Multiclass support vector machine trained against an attack.
+
+    Teo et al. 2008. With f(x, y) one score a class, and rows weighted by p (1/n each,
+    or in proportion to `sample_weight`), minimise
+
+        Σ_i p_i max over s, y' of { Γ(y_i, y') [f(s(x_i), y') - f(s(x_i), y_i)]
+                                    + Δ(y_i, y', s) }  +  α/2 ‖f‖²        (eq. 2, 5)
+
+    where s runs over what the attack may do. The norm is that of the joint kernel
+    [y = y'] k(x, x'); there is no intercept, as in the paper: add a constant feature
+    if one is needed, but an attack may then change it too. Without an attack this is
+    Crammer and Singer's machine; for two classes with scores ±w·x/2 it is the usual
+    one with penalty α/4 ‖w‖².
+
+    Parameters
+    ----------
+    attack : Attack, default=None
+        What may happen to a row, from `noiseproof.attacks` or your own; None: nothing.
+    kernel : {"linear", "rbf"} or callable, default="linear"
+        k; a callable gets two sets of rows and returns their kernel matrix. Other than
+        linear kernels need an attack that lists its candidates.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of exp(-gamma ‖x - x'‖²); as in scikit-learn's `SVC`.
+    alpha : float, default=0.01
+        α, the strength of the penalty; 1 / (C n) in terms of `SVC`.
+    margin_scale : array-like of shape (k, k) or callable Γ(y, y'), default=None
+        Scale of each margin, not negative; None means 1. Classes are in sorted order.
+    label_cost : array-like or callable Δ(y, y', s), default=None
+        What answering y' for y costs: of shape (k, k), or (k, k, n_transforms) with the
+        transforms in the order of the attack's candidates. A callable gets labels and
+        the index s of the transform (None if the attack lists no candidates). None
+        means 1 for a wrong answer.
+    solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
+        Algorithm 1; a bundle method (linear kernel only); or algorithm 2, stochastic
+        and of low accuracy.
+    tol : float, default=1e-3
+        Relative gap between the objective and a proven lower bound at which to stop.
+    max_iter : int, default=1000
+        Rounds ("column_generation", "bundle") or passes over the rows ("pegasos").
+    cache_size : float, default=1000
+        Megabytes of kernel rows, or of listed candidates (linear kernel), to keep.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the rows ("pegasos").
+    missing : {"allow", "warn", "error"}, default="allow"
+        What to do with NaN in X, which counts as zero: allow it, warn where the
+        feature was never missing in training, or refuse it.
+    verbose : int, default=0
+        Whether to print a line per iteration.
+
+    Attributes
+    ----------
+    classes_ : array of shape (k,)
+        Class labels.
+    coef_, intercept_ : arrays of shape (k, n_features) and (k,), or (1, ...) for k = 2
+        Weights of a linear kernel, and zeros.
+    support_ : array of int
+        The training row behind each support vector. A linear kernel lists each row
+        that matters once; else a row may have several support vectors, its transforms.
+    n_support_ : array of int of shape (k,)
+        Number of support vectors of each class.
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+        The transformed rows that make up f, with `dual_coef_` of shape (n_support, k),
+        or (n_support, 1) for k = 2. Not for a linear kernel.
+    gamma_ : float
+        The gamma used. Not for a linear kernel.
+    objective_ : float
+        The value reached.
+    gap_ : float
+        The objective is proven to be at most this far above its minimum, given that
+        the attack finds the worst.
+    n_cuts_ : int
+        Pairs (s, y') that were added to the problem.
+    n_iter_ : int
+        Iterations taken.
+    missing_in_training_ : array of bool of shape (n_features,)
+        Which features were missing in some training row.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from noiseproof import InvariantSVC
+    >>> from noiseproof.attacks import FeatureDeletion, ImageShift
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = X / 16
+    >>> model = InvariantSVC(FeatureDeletion(3)).fit(X[:300], y[:300])
+    >>> model.gap_ <= 1e-3 * model.objective_
+    True
+    >>> shifts = ImageShift(1, shape=(8, 8))
+    >>> model = InvariantSVC(shifts, kernel="rbf", alpha=1e-3).fit(X[:100], y[:100])
+    >>> plain = InvariantSVC(kernel="rbf", alpha=1e-3).fit(X[:100], y[:100])
+    >>> model.score(X[1000:], y[1000:]) > plain.score(X[1000:], y[1000:])
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InvariantEstimator._parameter_constraints,
+        "kernel": [StrOptions({"linear", "rbf"}), callable],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "margin_scale": ["array-like", callable, None],
+        "label_cost": ["array-like", callable, None],
+        "cache_size": [Interval(Real, 0, None, closed="left")],
+        "missing": [StrOptions({"allow", "warn", "error"})],
+    }
+
+    def __init__(
+        self,
+        attack: Attack | None = None,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: str | float = "scale",
+        alpha: float = 0.01,
+        margin_scale: Any = None,
+        label_cost: Any = None,
+        solver: str = "column_generation",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        cache_size: float = 1000,
+        random_state: Any = None,
+        missing: str = "allow",
+        verbose: int = 0,
+    ):
+        self.attack = attack
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.margin_scale = margin_scale
+        self.label_cost = label_cost
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.missing = missing
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; NaN means that a feature is missing there, and counts as 0.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row: how often it counts.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        self._check_combination()
+        X, y = read_training(self, X, y)
+        weights = self._weights(X, sample_weight)
+        counted, dtype = np.flatnonzero(weights), X.dtype
+        labels = self._encode(y[counted])
+        X = self._without_missing(X)[counted].astype(np.float64, copy=False)
+        first, mass = merge_equal_rows(X, labels, weights[counted])
+        X, labels, rows = X[first], labels[first], counted[first]
+        self._forget()
+        risk = self._risk(X, labels, mass / mass.sum())
+        result = self._solve(risk, X, y)
+        if isinstance(risk, KernelRisk):
+            self._keep_points(risk, result.function, rows)
+        else:
+            self._keep_weights(result.function, dtype)
+            self._keep_support(rows[result.weights > 0], labels[result.weights > 0])
+        return self
+
+    def _check_combination(self) -> None:
+        if self.kernel == "linear":
+            return
+        if self.solver == "bundle":
+            raise ValueError(
+                f"solver='bundle' needs kernel='linear'; for kernel={self.kernel!r} "
+                "use 'column_generation' or 'pegasos'."
+            )
+        if self.attack is not None and not self.attack.is_finite:
+            raise ValueError(
+                f"kernel={self.kernel!r} needs an attack that lists its candidates, "
+                f"and {type(self.attack).__name__} does not; use kernel='linear'."
+            )
+
+    def _without_missing(self, X: Any) -> Any:
+        missing = missing_features(X)
+        self.missing_in_training_ = np.zeros(X.shape[1], dtype=bool)
+        if missing is None:
+            return X
+        check_missing(self, missing)
+        self.missing_in_training_ = missing
+        return zero_missing(X)
+
+    def _risk(self, X: Any, labels: Any, mass: Array) -> Any:
+        listed = None if self._too_many(X) else list_candidates(self.attack, X)
+        n_transforms = None if listed is None else int(listed.counts.max())
+        costs = make_costs(
+            self.margin_scale, self.label_cost, self.classes_, n_transforms
+        )
+        alpha = float(self.alpha)
+        if listed is None:
+            return AttackedRisk(X, self.attack, labels, costs, mass, alpha)
+        if self.kernel == "linear":
+            return ListedRisk(listed, labels, costs, mass, alpha)
+        self.gamma_ = settle_gamma(self.gamma, X)
+        kernel = kernel_function(self.kernel, self.gamma_)
+        limit = 2.0**20 * self.cache_size
+        return KernelRisk(listed, labels, costs, mass, alpha, kernel, limit)
+
+    def _too_many(self, X: Any) -> bool:
+        """Whether candidates had better be made anew in each round than kept."""
+        by_transform = callable(self.label_cost) or np.ndim(self.label_cost) == 3
+        if self.kernel != "linear" or self.attack is None or by_transform:
+            return False
+        if not self.attack.is_finite:
+            return False
+        first = X[[0]].toarray() if sp.issparse(X) else X[:1]
+        entries = X.nnz if sp.issparse(X) else X.size
+        size = 8 * entries * len(self.attack.candidates(first[0]))
+        return bool(size > 2.0**20 * self.cache_size)
+
+    def _keep_weights(self, w: Array, dtype: Any) -> None:
+        W = class_weights(w, len(self.classes_))
+        coef = W if len(W) > 2 else W[1:] - W[:1]
+        self.coef_ = np.ascontiguousarray(coef, dtype=dtype)
+        self.intercept_ = np.zeros(len(coef), dtype=dtype)
+
+    def _keep_points(self, risk: KernelRisk, found: Any, rows: Any) -> None:
+        """The points with some weight, and that weight."""
+        points, A = found
+        used = np.abs(A).max(axis=1, initial=0.0) > 0
+        points, A = points[used], A[used]
+        self.support_vectors_ = risk.candidates.X[points]
+        self.dual_coef_ = A if A.shape[1] > 2 else A[:, 1:] - A[:, :1]
+        owner = risk.candidates.owner[points]
+        self._keep_support(rows[owner], risk.own[owner])
+
+    def _forget(self) -> None:
+        """What an earlier fit with another kernel left behind."""
+        for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
+            self.__dict__.pop(name, None)
+
+    def _keep_support(self, rows: Any, labels: Any) -> None:
+        self.support_ = rows
+        self.n_support_ = np.bincount(labels, minlength=len(self.classes_))
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        if hasattr(self, "coef_"):
+            return super()._scores(X)
+        kernel = kernel_function(self.kernel, self.gamma_)
+        rows = read_new(self, X)
+        return kernel_scores(kernel, rows, self.support_vectors_, self.dual_coef_)

@@ -1,0 +1,205 @@
+"""Support vector machines with structured outputs under the worst transformation."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import ClassifierTags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noiseproof.attacks import Attack
+from noiseproof.estimators.equal_rows import merge_equal_rows
+from noiseproof.estimators.invariant_base import InvariantEstimator
+from noiseproof.estimators.progress import with_callbacks
+from noiseproof.structured import Multiclass, StructuredProblem
+from noiseproof.structured.risk import StructuredRisk
+
+_READ = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+class StructuredSVM(InvariantEstimator, BaseEstimator):
+    """Max-margin learning of any output that can be searched, against an attack.
+
+    Teo et al. 2008, eq. (2) and (5), with f(x, y) = w·Φ(x, y) and Γ = 1: minimise
+
+        Σ_i p_i max over s, y' of { w·Φ(s(x_i), y') - w·Φ(s(x_i), y_i) + Δ(y_i, y') }
+            + α/2 ‖w‖².
+
+    The problem supplies Φ, Δ and the search for the maximum over the outputs y' and
+    over what the attack may do. With `Multiclass` this is `InvariantSVC`.
+
+    Parameters
+    ----------
+    problem : StructuredProblem, default=None
+        What inputs and outputs are, from `noiseproof.structured` or your own; None
+        means `Multiclass()`.
+    attack : Attack, default=None
+        What may happen to an input, of a kind that the problem knows; None: nothing.
+    alpha : float, default=0.01
+        α, the strength of the penalty.
+    solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
+        As in `InvariantSVC`.
+    tol : float, default=1e-3
+        Relative gap between the objective and a proven lower bound at which to stop.
+    max_iter : int, default=1000
+        Rounds, or passes over the data ("pegasos").
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the examples ("pegasos").
+    verbose : int, default=0
+        Whether to print a line per iteration.
+
+    Attributes
+    ----------
+    problem_ : StructuredProblem
+        The problem, prepared for the training data.
+    weights_ : array of shape (problem_.n_weights_,)
+        w.
+    classes_ : array
+        Class labels, where outputs are classes.
+    objective_ : float
+        The value reached.
+    gap_ : float
+        The objective is proven to be at most this far above its minimum, given that
+        the problem's search is exact.
+    n_cuts_ : int
+        Pairs (s, y') that were added to the problem.
+    n_iter_ : int
+        Iterations taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from noiseproof import StructuredSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(StructuredSVM().fit(X, y).score(X, y), 2)
+    0.95
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InvariantEstimator._parameter_constraints,
+        "problem": [StructuredProblem, None],
+    }
+
+    def __init__(
+        self,
+        problem: StructuredProblem | None = None,
+        attack: Attack | None = None,
+        *,
+        alpha: float = 0.01,
+        solver: str = "column_generation",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.problem = problem
+        self.attack = attack
+        self.alpha = alpha
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _tabular(self) -> bool:
+        return self.problem is None or self.problem.tabular
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or list
+            Inputs, as the problem takes them.
+        y : array-like or list
+            Outputs.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each example: how often it counts.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        self.problem_ = Multiclass() if self.problem is None else clone(self.problem)
+        read = self._read_table if self._tabular else self._read_list
+        inputs, outputs, weights = read(X, y, sample_weight)
+        inputs, outputs = self.problem_.prepare(inputs, outputs)
+        if self._tabular:
+            self.classes_ = self.problem_.classes_
+        risk = StructuredRisk(
+            self.problem_, inputs, outputs, self.attack, weights / weights.sum(),
+            float(self.alpha),
+        )  # fmt: skip
+        self.weights_ = self._solve(risk, X, y).function
+        return self
+
+    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        X, y = validate_data(self, X, y, **_READ)
+        weights = self._weights(X, sample_weight)
+        check_classification_targets(y)
+        counted = np.flatnonzero(weights)
+        X, y = X[counted], y[counted]
+        labels = np.unique(y, return_inverse=True)[1]
+        first, weights = merge_equal_rows(X, labels, weights[counted])
+        return X[first], y[first], weights
+
+    def _read_list(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} examples, but y has {len(y)}.")
+        weights = self._weights(np.empty((len(X), 1)), sample_weight)
+        counted = np.flatnonzero(weights)
+        return [X[i] for i in counted], [y[i] for i in counted], weights[counted]
+
+    def predict(self, X: Any) -> Any:
+        """The best output for each input.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or list
+            Inputs.
+
+        Returns
+        -------
+        outputs : array or list
+            As given to `fit`.
+        """
+        check_is_fitted(self)
+        if self._tabular:
+            X = validate_data(self, X, reset=False, **_READ)
+        inputs = self.problem_.read(X)
+        best = [self.problem_.argmax(x, self.weights_) for x in inputs]
+        return self.problem_.answer(best)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy as the problem counts it: of classes, tokens or whole outputs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or list
+            Inputs.
+        y : array-like or list
+            Right outputs.
+
+        Returns
+        -------
+        accuracy : float
+            Between 0 and 1.
+        """
+        return self.problem_.accuracy(y, self.predict(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self._tabular
+        tags.input_tags.two_d_array = self._tabular
+        if self._tabular:
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        return tags

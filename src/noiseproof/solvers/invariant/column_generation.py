@@ -1,0 +1,81 @@
+"""Column generation: Teo et al. 2008, algorithm 1, all rows looked at together.
+
+Each round finds the worst cut of every row at f, adds those that are violated to the
+rows' working sets, and maximises the dual (6) over the working sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noiseproof.objectives.invariant import LinearRisk
+from noiseproof.objectives.invariant_kernel import KernelRisk
+from noiseproof.solvers.base import Stop
+from noiseproof.solvers.invariant.base import InvariantResult, relative_gap
+from noiseproof.solvers.invariant.kernel_dual import KernelDual
+from noiseproof.solvers.invariant.linear_dual import LinearDual
+
+_VIOLATION = 0.1  # of the accuracy asked for: a cut must be so much too high
+_ENOUGH = 0.3  # of the accuracy asked for: the best that a restricted dual needs
+_SHARE = 0.1  # of the gap: how well a restricted dual is solved
+_SWEEPS = 200
+_CREEPING = 50  # sweeps, after which something better is tried
+_STEPS = 4  # within a block, before the next one has its turn
+
+
+def column_generation(
+    risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
+) -> InvariantResult:
+    """Minimise R; `rng` is not used.
+
+    Parameters
+    ----------
+    risk : LinearRisk or KernelRisk
+        What to minimise.
+    stop : Stop
+        When to stop; an iteration is a round.
+    rng : object
+        For the signature of all solvers.
+    """
+    dual = LinearDual(risk) if isinstance(risk, LinearRisk) else KernelDual(risk)
+    value, bound, n_cuts = np.inf, -np.inf, 0
+    for n_iter in range(1, stop.max_iter + 1):
+        here = dual.look()
+        if here < value:
+            value, function = here, dual.function
+        bound = max(bound, dual.bound)
+        gap = relative_gap(value, bound)
+        converged = gap <= stop.tol
+        stopped = stop.tell(n_iter, np.array([value]), np.array([gap]))
+        if converged or stopped:
+            break
+        wanted = stop.tol * abs(value)
+        n_cuts += dual.extend(_VIOLATION * wanted)
+        ascend(dual, max(_SHARE * (value - bound), _ENOUGH * wanted))
+    return InvariantResult(
+        function, value, bound, dual.weights, n_iter, n_cuts, converged, stopped
+    )
+
+
+def ascend(dual: LinearDual | KernelDual, goal: float) -> None:
+    """Raise the restricted dual until its own gap is below `goal`.
+
+    Blocks without excess are left out of further sweeps until all others are done.
+    """
+    rng = np.random.default_rng(0)
+    n = len(dual.size)
+    order, active = np.arange(n), n
+    for n_sweeps in range(1, _SWEEPS + 1):
+        rng.shuffle(order[:active])
+        found, idle = dual.sweep(order[:active], 0.5 * goal / n, _STEPS)
+        if found > goal:
+            active = max(active - idle, 1)
+        elif active < n:
+            active = n
+        elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures
+            break
+        if n_sweeps % _CREEPING == 0 and dual.solve():
+            break
+    dual.refresh()

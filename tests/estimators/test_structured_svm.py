@@ -1,0 +1,109 @@
+"""StructuredSVM with both problems that come with it."""
+
+import runpy
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from invariant_problems import table
+from sklearn.exceptions import NotFittedError
+
+from noiseproof import InvariantSVC, StructuredSVM
+from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sequence_labelling.py"
+
+
+class Mirror(Attack):
+    def candidates(self, x):
+        return np.stack([x, x[::-1]])
+
+
+def sequences(rng, n=8, length=4):
+    Y = [np.repeat(rng.permutation(2), length // 2) for _ in range(n)]
+    X = [np.eye(2)[y] + 0.5 * rng.normal(size=(length, 2)) for y in Y]
+    return X, Y
+
+
+@pytest.mark.parametrize("attack", [None, FeatureDeletion(1), Mirror()], ids=str)
+@pytest.mark.parametrize("k", [2, 3])
+def test_multiclass_is_invariant_svc(k, attack, rng):
+    X, y = table(rng, k=k)
+    one = StructuredSVM(Multiclass(), attack, alpha=0.05, tol=1e-6).fit(X, y)
+    other = InvariantSVC(attack, alpha=0.05, tol=1e-6).fit(X, y)
+    assert one.objective_ == pytest.approx(other.objective_, rel=2e-6)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    W = one.weights_.reshape(k, -1)
+    coef = W if k > 2 else W[1:] - W[:1]
+    np.testing.assert_allclose(coef, other.coef_, atol=0.01)
+
+
+@pytest.mark.parametrize("solver", ["column_generation", "bundle", "pegasos"])
+def test_chain_agrees_with_cvxpy_over_all_deletions_and_labels(solver, rng):
+    X, Y = sequences(rng, n=5)
+    model = StructuredSVM(
+        LinearChain(), TokenDeletion(1), alpha=0.2, solver=solver,
+        tol=0.05 if solver == "pegasos" else 1e-6, random_state=0,
+    ).fit(X, Y)  # fmt: skip
+    optimum = _minimum(model.problem_, X, Y, alpha=0.2)
+    assert model.objective_ >= optimum * (1 - 1e-6)
+    assert model.objective_ - model.gap_ <= optimum * (1 + 1e-6)
+    assert model.gap_ <= model.tol * model.objective_
+
+
+def _minimum(problem, X, Y, alpha):
+    w = cp.Variable(problem.n_weights_)
+    total = 0
+    for x, y in zip(X, Y, strict=True):
+        terms = []
+        for gone in [[], *([t] for t in range(len(y)))]:
+            s = TokenDeletion().delete(x, gone)
+            for other in np.ndindex(*[2] * len(y)):
+                psi = problem.features(s, np.array(other)) - problem.features(s, y)
+                terms.append(psi @ w + problem.loss(y, np.array(other)))
+        total += cp.max(cp.hstack(terms)) / len(X)
+    problem = cp.Problem(cp.Minimize(total + alpha / 2 * cp.sum_squares(w)))
+    return problem.solve(solver=cp.CLARABEL)
+
+
+def test_labels_come_back_as_they_were_given(rng):
+    X, Y = sequences(rng)
+    words = [np.array(["noun", "verb"])[y] for y in Y]
+    model = StructuredSVM(LinearChain()).fit(X, words)
+    predicted = model.predict(X)
+    assert set(np.concatenate(predicted)) == {"noun", "verb"}
+    right = np.concatenate(words) == np.concatenate(predicted)
+    assert model.score(X, words) == right.mean()
+
+
+def test_weights_are_copies(rng):
+    X, Y = sequences(rng)
+    counts = np.array([2, 0, 1, 1, 3, 1, 1, 1])
+    twice = [i for i, c in enumerate(counts) for _ in range(c)]
+    model = StructuredSVM(LinearChain(), tol=1e-7)
+    weighted = model.fit(X, Y, sample_weight=counts).objective_
+    repeated = model.fit([X[i] for i in twice], [Y[i] for i in twice]).objective_
+    assert weighted == pytest.approx(repeated, rel=1e-6)
+
+
+def test_bad_input_gives_one_sentence(rng):
+    X, Y = sequences(rng)
+    with pytest.raises(ValueError, match="X has 8 examples, but y has 7"):
+        StructuredSVM(LinearChain()).fit(X, Y[:7])
+    with pytest.raises(ValueError, match="only 1 class"):
+        StructuredSVM().fit(np.eye(2), [1, 1])
+    with pytest.raises(ValueError, match="'problem' parameter"):
+        StructuredSVM("chain").fit(X, Y)
+    with pytest.raises(ValueError, match="zero"):
+        StructuredSVM(LinearChain()).fit(X, Y, sample_weight=np.zeros(8))
+    with pytest.raises(NotFittedError):
+        StructuredSVM(LinearChain()).predict(X)
+
+
+@pytest.mark.skipif(not EXAMPLE.is_file(), reason="an installed copy has no examples")
+def test_deletion_in_training_pays_under_deletion():
+    """The example, made small."""
+    scores = runpy.run_path(str(EXAMPLE))["compare"](n_train=60, n_test=100)
+    assert scores["robust, attacked"] > scores["plain, attacked"] + 0.02
