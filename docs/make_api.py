@@ -6,14 +6,21 @@ import inspect
 from pathlib import Path
 
 import noiseproof
-from noiseproof import bounds, datasets
-from noiseproof.attacks import ATTACKS
+from noiseproof import bounds, datasets, evaluation, report, structured
+from noiseproof.attacks import ATTACKS, digit_invariances
 from noiseproof.design import DESIGNS
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.losses import LOSSES
 from noiseproof.noise import NOISES
 from noiseproof.solvers import SOLVERS
 
+FUNCTIONS = (
+    noiseproof.save,
+    noiseproof.load,
+    noiseproof.as_sklearn,
+    noiseproof.penalty,
+    noiseproof.mutual_info_values,
+)
 PAGE = Path(__file__).with_name("api.md")
 
 
@@ -69,14 +76,17 @@ def page() -> str:
         lines.append(f"| {loss} | `{expectation}` | {formula} | {convex} |")
     lines += ["", "## Attacks (`noiseproof.attacks`)", "", "| call | what it does |"]
     lines += ["|---|---|"]
-    lines += [f"| `{signature(cls)}` | {first_line(cls)} |" for cls in ATTACKS.values()]
-    for module in (bounds, datasets):
-        lines += ["", f"## {first_line(module)} (`{module.__name__}`)", ""]
-        lines += ["| function | what it gives |", "|---|---|"]
-        for name in sorted(module.__all__):
+    for cls in ATTACKS.values():
+        summary = first_line(cls).replace("|", "\\|")
+        lines.append(f"| `{signature(cls)}` | {summary} |")
+    lines += [f"| `digit_invariances(shape=None)` | {first_line(digit_invariances)} |"]
+    for module in (evaluation, bounds, datasets, report, structured):
+        lines += ["", f"## {first_line(module).rstrip('.')} (`{module.__name__}`)", ""]
+        lines += ["| name | what it is |", "|---|---|"]
+        for name in sorted(n for n in module.__all__ if callable(getattr(module, n))):
             lines.append(f"| `{name}` | {first_line(getattr(module, name))} |")
     lines += ["", "## Functions", "", "| function | what it gives |", "|---|---|"]
-    for function in (noiseproof.penalty, noiseproof.mutual_info_values):
+    for function in FUNCTIONS:
         lines.append(f"| `{function.__name__}` | {first_line(function)} |")
     lines += ["", "## Solvers", "", "| name | what it is |", "|---|---|"]
     for name, solver in SOLVERS.items():
