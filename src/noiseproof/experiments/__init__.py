@@ -26,6 +26,8 @@ _NAMES = (
     "chen-fig2",
     "chen-fig3",
     "chen-table2",
+    "teo-fig1",
+    "teo-table1",
     "wager-fig1",
     "wager-fig2",
     "wager-table3",

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from noiseproof.datasets import load_imdb, load_mnist, load_spambase, load_texts
 from noiseproof.datasets.folder import data_file
-from noiseproof.datasets.text import Texts
+from noiseproof.datasets.text import PAIRS, Texts
 from noiseproof.experiments.images import read_images
 
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
@@ -34,6 +34,18 @@ class Rows(NamedTuple):
 
     X: Any
     y: Any
+
+
+class Dated(NamedTuple):
+    """Texts of two newsgroups, 0 and 1, numbered as they came in.
+
+    `early` tells the ones to learn from; the others were written later.
+    """
+
+    texts: list[str]
+    y: Any
+    early: Any
+    number: Any
 
 
 def load(name: str, *, made: bool = False) -> Any:
@@ -70,6 +82,15 @@ def _amazon_texts(domain: str) -> Texts:
     return Texts([f"{row[3]} {row[4]}" for row in own], labels)
 
 
+def _newsgroups_dated(name: str) -> Dated:
+    path = data_file("newsgroups_pairs_text.tsv.xz", "20 Newsgroups, bydate version")
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        rows = [line.split("\t")[:3] for line in file]
+    own = [row for row in rows if row[1] in PAIRS[name]]
+    early = np.array([row[0] == "train" for row in own])
+    return Dated(*load_texts(name), early, np.array([int(row[2]) for row in own]))
+
+
 def _mnist() -> Split:
     return Split(*load_mnist("train"), *load_mnist("test"))
 
@@ -96,6 +117,7 @@ READERS: dict[str, Callable[[], Any]] = {
         name: partial(load_texts, name)
         for name in ("RT", "Subj", "IMDB-2k", "AthR", "XGraph", "BbCrypt")
     },
+    **{f"{name}-dated": partial(_newsgroups_dated, name) for name in PAIRS},
     "imdb": load_imdb,
     "imdb-bigrams": partial(load_imdb, bigrams=True),
     "spambase": _spambase,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from noiseproof.datasets.imdb import Imdb
 from noiseproof.datasets.text import Texts
-from noiseproof.experiments.data import READERS, Rows, Split
+from noiseproof.experiments.data import READERS, Dated, Rows, Split
 from noiseproof.experiments.images import Images
 
 _WORDS = np.array([f"word{k}" for k in range(40)])
@@ -32,6 +32,12 @@ def _texts() -> Texts:
     X, y = _counts(90, np.random.default_rng(1))
     texts = [" ".join(np.repeat(_WORDS, row.astype(int))) or "none" for row in X]
     return Texts(texts, y)
+
+
+def _dated() -> Dated:
+    texts, y = _texts()
+    number = np.arange(len(y))
+    return Dated(texts, y, number < 60, number)
 
 
 def _imdb() -> Imdb:
@@ -67,6 +73,7 @@ def _digits() -> Split:
 _FORMS: dict[str, Callable[[], Any]] = {
     "books": _split,
     "kitchen": _split,
+    **{name: _dated for name in READERS if name.endswith("-dated")},
     "imdb": _imdb,
     "imdb-bigrams": _imdb,
     "spambase": _two_classes,
