@@ -9,6 +9,7 @@ from typing import Any
 
 from noiseproof.experiments.experiment import Experiment, Layout, Row, distinct, select
 from noiseproof.experiments.pages import cells
+from noiseproof.plots.style import line_style, tidy
 
 
 def picture(experiment: Experiment[Any], rows: Sequence[Row]) -> bytes | None:
@@ -28,7 +29,7 @@ def picture(experiment: Experiment[Any], rows: Sequence[Row]) -> bytes | None:
     ):
         own = rows if layout.panel is None else select(rows, **{layout.panel: panel})
         draw(axes, own, layout)
-        axes.set_title(experiment.name if panel is None else str(panel))
+        axes.set_title(experiment.title if panel is None else str(panel))
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=80)
     return stream.getvalue()
@@ -43,19 +44,20 @@ def draw(axes: Any, rows: Sequence[Row], layout: Layout) -> None:
     """Each curve with its standard errors; names go down the side, without lines."""
     found = cells(rows, layout)
     named = _named(rows, layout)
-    for curve in distinct(rows, layout.curve):
+    for i, curve in enumerate(distinct(rows, layout.curve)):
         points = [(key[-2], cell) for key, cell in found.items() if key[-1] == curve]
         x, y = [place for place, _ in points], [cell.mean for _, cell in points]
         error = [cell.error for _, cell in points]
-        style = {"label": str(curve), "marker": "o", "markersize": 3}
+        style = {"label": str(curve), **line_style(i)}
         if named:
-            axes.errorbar(y, x, xerr=error, linestyle="", **style)
+            axes.errorbar(y, x, xerr=error, **style | {"linestyle": ""})
         else:
             axes.errorbar(x, y, yerr=error, **style)
     x_name, y_name = (name.replace("_", " ") for name in (layout.x, layout.value))
     axes.set(xlabel=y_name if named else x_name, ylabel=x_name if named else y_name)
     if named:
         axes.invert_yaxis()  # the first name on top
+    tidy(axes)
     if layout.log_x:
         axes.set_xscale("log", base=2)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))

@@ -13,7 +13,7 @@ __all__ = ["ACCENT", "QUIET", "line_style", "new_axes", "tidy"]
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h")
 
 ACCENT, QUIET = _COLOURS[0], "#999999"
 
