@@ -23,10 +23,9 @@ from noiseproof.estimators.kernel_choice import (
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.estimators.progress import with_callbacks
 from noiseproof.estimators.validation import (
-    check_missing,
-    missing_features,
     read_new,
     read_training,
+    remember_missing,
     zero_missing,
 )
 from noiseproof.objectives.candidates import list_candidates
@@ -202,7 +201,9 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         weights = self._weights(X, sample_weight)
         counted, dtype = np.flatnonzero(weights), X.dtype
         labels = self._encode(y[counted])
-        X = self._without_missing(X)[counted].astype(np.float64, copy=False)
+        if remember_missing(self, X, afresh=True):
+            X = zero_missing(X)
+        X = X[counted].astype(np.float64, copy=False)
         first, mass = merge_equal_rows(X, labels, weights[counted])
         X, labels, rows = X[first], labels[first], counted[first]
         self._forget()
@@ -228,15 +229,6 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
                 f"kernel={self.kernel!r} needs an attack that lists its candidates, "
                 f"and {type(self.attack).__name__} does not; use kernel='linear'."
             )
-
-    def _without_missing(self, X: Any) -> Any:
-        missing = missing_features(X)
-        self.missing_in_training_ = np.zeros(X.shape[1], dtype=bool)
-        if missing is None:
-            return X
-        check_missing(self, missing)
-        self.missing_in_training_ = missing
-        return zero_missing(X)
 
     def _risk(self, X: Any, labels: Any, mass: Array) -> Any:
         listed = None if self._too_many(X) else list_candidates(self.attack, X)
