@@ -117,7 +117,7 @@ def test_offsets_do_not_make_it_creep(rng):
 def test_interior_satisfies_the_optimality_conditions(rng):
     psi, delta = rng.normal(size=(12, 3)), rng.random(12)
     start, mass, alpha = np.array([0, 3, 7]), np.array([0.2, 0.5, 0.3]), 0.3
-    beta = interior(psi, delta, start, mass, alpha)
+    beta = interior(psi, delta, start, mass, alpha, 1e-10)
     heights = delta - psi @ (psi.T @ beta) / alpha
     tops = np.maximum.reduceat(heights, start)
     owner = np.repeat(np.arange(3), [3, 4, 5])

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
+from threadpoolctl import threadpool_limits
 
 from noiseproof.attacks import Attack
 from noiseproof.design import Array
@@ -52,7 +53,9 @@ class InvariantEstimator(CallbackSupportMixin):
         with reporting(self, X, y) as report:
             stop = Stop(self.tol, self.max_iter, report)
             rng = check_random_state(self.random_state)
-            result = INVARIANT_SOLVERS[self.solver](risk, stop, rng)
+            # products here are narrow: threads of BLAS would wait more than they work
+            with threadpool_limits(1, user_api="blas"):
+                result = INVARIANT_SOLVERS[self.solver](risk, stop, rng)
         self.objective_ = result.value
         self.gap_ = max(0.0, result.value - result.bound)
         self.n_cuts_, self.n_iter_ = result.n_cuts, result.n_iter

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof.design.threads import Workers
 from noiseproof.objectives.candidates import Candidates
 from noiseproof.objectives.invariant_costs import Array, Costs
 
 Labels = NDArray[np.intp]
-_CHUNK = 2**22  # entries of a kernel matrix that are made at a time
+_CHUNK = 2**21  # entries of a kernel matrix that are made at a time
 
 
 @dataclass
@@ -77,20 +78,21 @@ class KernelRows:
         self.risk = risk
         self.points = np.empty(0, dtype=np.intp)
         self._width = risk.candidates.X.shape[0]
-        self._kept = np.empty((0, self._width))
-        self._room = int(risk.cache_size // (8 * self._width))
+        self._room = min(int(risk.cache_size // (8 * self._width)), self._width)
+        # memory that is not written to costs nothing
+        self._kept = np.empty((self._room, self._width))
+        self._workers = Workers(blas=True)
 
     def extend(self, points: Labels) -> None:
         """Choose more points."""
         old, m = len(self.points), len(self.points) + len(points)
         self.points = np.concatenate([self.points, points])
-        last = min(m, self._room)
-        if last > len(self._kept):
-            grown = np.empty((min(self._room, max(last, 2 * old)), self._width))
-            grown[:old] = self._kept[:old]
-            self._kept = grown
-        for part in _chunks(old, last, self._width):
-            self._kept[part] = self._compute(self.points[part])
+        parts = list(_chunks(old, min(m, self._room), self._width))
+        if parts:
+            self._workers.map(self._fill, parts)
+
+    def _fill(self, part: slice) -> None:
+        self._kept[part] = self._compute(self.points[part])
 
     def blocks(self, start: int = 0) -> Iterator[tuple[slice, Array]]:
         """The rows of all points from `start` on, in blocks, with their places."""

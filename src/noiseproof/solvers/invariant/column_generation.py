@@ -18,11 +18,11 @@ from noiseproof.solvers.invariant.kernel_dual import KernelDual
 from noiseproof.solvers.invariant.linear_dual import LinearDual
 
 _VIOLATION = 0.1  # of the accuracy asked for: a cut must be so much too high
-_ENOUGH = 0.3  # of the accuracy asked for: the best that a restricted dual needs
+_ENOUGH = 0.7  # of the accuracy asked for: the best that a restricted dual needs
 _SHARE = 0.1  # of the gap: how well a restricted dual is solved
-_SWEEPS = 200
-_CREEPING = 50  # sweeps, after which something better is tried
-_STEPS = 4  # within a block, before the next one has its turn
+_SWEEPS = 400
+_CREEPING = 200  # sweeps, after which something better is tried
+_STEPS = 2  # within a block, before the next one has its turn
 
 
 def column_generation(
@@ -76,6 +76,6 @@ def ascend(dual: LinearDual | KernelDual, goal: float) -> None:
             active = n
         elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures
             break
-        if n_sweeps % _CREEPING == 0 and dual.solve():
+        if n_sweeps % _CREEPING == 0 and dual.solve(0.5 * goal):
             break
     dual.refresh()

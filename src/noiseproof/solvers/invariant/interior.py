@@ -22,16 +22,15 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from noiseproof.solvers.invariant.blocks import Array, Index
 
 _ITERATIONS = 100
-_ACCURACY = 1e-12  # of μ at the start
 _TARGET = 0.1  # of μ, in each step
 _ROOM = 0.99  # of the way to the boundary
 _NOTHING = 1e-8  # of a row's weight
 
 
 def interior(
-    psi: Array, delta: Array, start: Index, mass: Array, alpha: float
+    psi: Array, delta: Array, start: Index, mass: Array, alpha: float, goal: float
 ) -> Array:
-    """Weights β of the cuts at the optimum.
+    """Weights β of the cuts near the optimum.
 
     Parameters
     ----------
@@ -45,15 +44,18 @@ def interior(
         Weights of the rows.
     alpha : float
         Strength of the penalty.
+    goal : float
+        Gap to reach.
     """
     counts = np.diff(np.append(start, len(delta)))
     owner = np.repeat(np.arange(len(start)), counts)
     w, beta = np.zeros(psi.shape[1]), (mass / counts)[owner]
     slack = np.maximum.reduceat(delta, start)[owner] - delta + 1.0
-    enough = _ACCURACY * float(beta @ slack)
+    reach = float(np.abs(psi).max(initial=0.0)) / alpha
     for _ in range(_ITERATIONS):
         gap, residual = float(beta @ slack), alpha * w + psi.T @ beta
-        if gap <= enough:
+        # w will be taken from β, so the two must agree as well
+        if gap + reach * float(np.abs(residual).sum()) <= goal:
             break
         aim, theta = _TARGET * gap / len(beta) / slack - beta, beta / slack
         total = np.add.reduceat(theta, start)

@@ -87,7 +87,7 @@ class KernelDual(Blocks):
         margins = self.F[self.rival, self.point] - self.F[own, self.point]
         return self.delta + self.scale * margins
 
-    def solve(self) -> bool:
+    def solve(self, goal: float) -> bool:
         """Nothing better than sweeps is known here."""
         return False
 
@@ -96,11 +96,12 @@ class KernelDual(Blocks):
         self._place[points] = np.arange(old, m)
         self.rows.extend(points)
         if m > len(self.gram):
-            grown = np.zeros((m + m // 2, m + m // 2))
+            room = min(4 * m, len(self._place))  # what stays empty costs nothing
+            grown = np.empty((room, room))
             grown[:old, :old] = self.gram[:old, :old]
             self.gram = grown
         for part, rows in self.rows.blocks(old):
-            among = rows[:, self.rows.points]
+            among = np.take(rows, self.rows.points, axis=1)
             self.gram[part, :m], self.gram[:m, part] = among, among.T
         self.A = np.pad(self.A, ((0, m - old), (0, 0)))
         fresh = self.A.T @ self.gram[:m, old:m]

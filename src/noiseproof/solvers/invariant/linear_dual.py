@@ -69,14 +69,16 @@ class LinearDual(Blocks):
         """δ + ψ·w of all slots."""
         return np.asarray(self.psi @ self.w)[self.cut] + self.delta
 
-    def solve(self) -> bool:
-        """Maximise over all slots by Newton's method, if the problem is small."""
+    def solve(self, goal: float) -> bool:
+        """Close the gap of all slots by Newton's method, if the problem is small."""
         used = self.used
         if used.sum() * self.risk.n_weights**2 > _NEWTON_COST:
             return False
         start = np.cumsum(self.size) - self.size
         psi, delta = self.psi[self.cut[used]].toarray(), self.delta[used]
-        self.beta[used] = interior(psi, delta, start, self.risk.mass, self.risk.alpha)
+        self.beta[used] = interior(
+            psi, delta, start, self.risk.mass, self.risk.alpha, goal
+        )
         return True
 
     def _forget_unused(self) -> None:
