@@ -47,17 +47,19 @@ def test_the_chain_in_processes_of_their_own(folder, model):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format(name, run, folder, tmp_path):
+def test_every_format(name, folder, tmp_path):
     path, test = tmp_path / "model.npf", folder / name.replace("data", "test")
     named = [] if "svm" in name or "npz" in name else ["--target", "kind"]
-    trained = run("train", folder / name, *named, "-o", path, "--json")
+    trained = shell("train", folder / name, *named, "-o", path, "--json")
     assert (trained.code, trained.err) == (0, "")
     summary = json.loads(trained.out)
     assert summary["rows"] == 300
-    for command in ("evaluate", "certify"):
-        done = run(command, path, test)  # the target is known from training
-        assert (done.code, done.err) == (0, "")
-    predicted = run("predict", path, test)
+    page = tmp_path / "page.html"
+    for words in (["evaluate"], ["certify"], ["report", "-o", page]):
+        done = shell(words[0], path, test, *words[1:])  # training told the target
+        assert done.code == 0, done.err
+    assert "<html" in page.read_text()
+    predicted = shell("predict", path, test)
     assert predicted.code == 0
     table = read_table(test, *named[1:])
     lines = predicted.out.splitlines()
