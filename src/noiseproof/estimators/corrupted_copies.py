@@ -8,30 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
+from noiseproof.estimators.delegation import Delegator
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.validation import READ, read_training
+from noiseproof.estimators.validation import read_training
 from noiseproof.noise import Noise, as_noise
 
 
-def _has(method: str) -> Any:
-    def check(self: Any) -> bool:
-        return hasattr(getattr(self, "estimator_", self._base()), method)
-
-    return available_if(check)
-
-
-class CorruptedCopies(MetaEstimatorMixin, BaseEstimator):
+class CorruptedCopies(Delegator):
     """Fit any estimator on `n_copies` corrupted copies of the data.
 
     Chen et al. 2014, eq. (2): each row is corrupted M times, and each copy counts
@@ -87,10 +75,9 @@ class CorruptedCopies(MetaEstimatorMixin, BaseEstimator):
         self.n_copies = n_copies
         self.random_state = random_state
 
-    def _base(self) -> Any:
-        if self.estimator is None:
-            return DropoutLogisticRegression(None)
-        return self.estimator
+    @staticmethod
+    def _default() -> Any:
+        return DropoutLogisticRegression(None)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Corrupt the data and fit the estimator on all copies at once.
@@ -126,96 +113,8 @@ class CorruptedCopies(MetaEstimatorMixin, BaseEstimator):
             options = {
                 "sample_weight": np.repeat(weights, self.n_copies) / self.n_copies
             }
-        self.estimator_ = clone(base).fit(
-            copies, np.repeat(y, self.n_copies), **options
-        )
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
+        self._keep(clone(base).fit(copies, np.repeat(y, self.n_copies), **options))
         return self
-
-    def _delegate(self, method: str, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **READ)
-        return getattr(self.estimator_, method)(X)
-
-    def predict(self, X: Any) -> Any:
-        """Predict with the fitted estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict for.
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Predictions.
-        """
-        return self._delegate("predict", X)
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores of the fitted estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : array
-            As the estimator gives them.
-        """
-        return self._delegate("decision_function", X)
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the fitted estimator.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            As the estimator gives them.
-        """
-        return self._delegate("predict_proba", X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Score of the fitted estimator: accuracy or R².
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score.
-        y : array-like of shape (n_samples,)
-            True targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            As the estimator's own `score`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **READ)
-        return float(self.estimator_.score(X, y, sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        of_base = get_tags(self._base())
-        tags.estimator_type = of_base.estimator_type
-        tags.classifier_tags = of_base.classifier_tags
-        tags.regressor_tags = of_base.regressor_tags
-        tags.target_tags = of_base.target_tags
-        tags.input_tags.sparse = of_base.input_tags.sparse
-        tags.input_tags.allow_nan = of_base.input_tags.allow_nan
-        return tags
 
 
 def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
