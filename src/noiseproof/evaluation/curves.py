@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 
 from noiseproof.evaluation.containers import Container, contain
 from noiseproof.evaluation.curve_result import RobustnessCurve
+from noiseproof.evaluation.linear import SPACES
 from noiseproof.evaluation.models import as_scorer, last_step, read_models, try_out
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import following
 
 __all__ = ["robustness_curve"]
-
-_SPACES = ("input", "model")
 
 
 def robustness_curve(
@@ -220,5 +219,5 @@ def _check(n_repeats: Any, confidence: Any, space: Any) -> None:
         raise ValueError(f"n_repeats must be a whole number from 1; got {n_repeats!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie within (0, 1); got {confidence!r}.")
-    if space not in _SPACES:
+    if space not in SPACES:
         raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")

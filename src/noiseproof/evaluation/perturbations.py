@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.containers import Container
+from noiseproof.evaluation.linear import linear_view
 from noiseproof.noise import Noise
 
 __all__ = ["PERTURBATIONS", "Perturbation", "as_perturbation"]
@@ -154,8 +155,6 @@ class Worst(Perturbation):
         self.label = f"{self.strength} of {type(attack).__name__}"
 
     def against(self, model: Any, y: Any) -> Perturbation:
-        from noiseproof.evaluation.linear import linear_view
-
         view = linear_view(model)
         return Worst(self.attack, (view.encode(y), view.coef, view.intercept))
 
