@@ -48,6 +48,7 @@ def test_negative_curvature_still_gives_a_descent_direction(rng):
     H = _dense_hessian(point.hessian(), theta.shape)
     assert np.linalg.eigvalsh(H).min() < 0
     assert np.all(np.sum(step.P * point.gradient, axis=1) < 0)
+    assert np.all(step.gain > 0)  # else a solver would think that it has arrived
 
 
 def test_zero_gradient_is_no_step(rng):

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import reference
-from problems import CONVEX_KEYS, LOSS_KEYS, noises, problem
+from problems import CONVEX_KEYS, LOSS_KEYS, noises, problem, targets
 
+from noiseproof.design import as_design
 from noiseproof.losses import LOSSES
 from noiseproof.noise import Dropout, Laplace
+from noiseproof.objectives import marginal_objective
 from noiseproof.solvers import SOLVERS, Stop, check_solver, minimize
 
 D = 4
@@ -170,7 +172,7 @@ def test_losses_that_are_not_convex_end_at_a_stationary_point(key, solver, rng):
 def test_starting_at_the_solution_is_quick(solver, rng):
     objective = _problem(("logistic", "variational"), Dropout(0.4), rng)
     best = _solve("newton", objective).point.theta
-    result = SOLVERS[solver](objective, best, Stop(1e-8, 100))
+    result = SOLVERS[solver](objective.at(best), Stop(1e-8, 100))
     assert result.converged
     assert result.n_iter <= 2
 
@@ -187,3 +189,19 @@ def test_irls_needs_a_majorizer():
         ValueError, match=r"needs a loss with a quadratic majoriser, which Exponential"
     ):
         check_solver("irls", has_majorizer=False, loss="Exponential")
+
+
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_converged_on_a_non_convex_loss_means_that_the_gradient_vanished(solver, rng):
+    for _ in range(30):
+        X = rng.poisson(3 / np.arange(1, 41) ** 0.7, size=(60, 40)).astype(float)
+        objective = marginal_objective(
+            as_design(X), targets("classification", rng, X), np.full(60, 10.0),
+            Dropout(0.5), LOSSES["logistic", "taylor"](), fit_intercept=True,
+        )  # fmt: skip
+        result = _solve(solver, objective, Stop(tol=1e-6, max_iter=1000))
+        assert result.converged
+        point = result.point
+        scale = 1 + np.abs(point.hessian().diagonal)
+        promise = 0.5 * np.sum(point.gradient**2 / scale, axis=1)
+        assert np.all(promise <= 1e-5 * point.value)

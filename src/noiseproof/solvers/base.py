@@ -1,7 +1,8 @@
 """What solvers take and give.
 
-A solver is a function of an objective, a start and a `Stop`; it sees θ, values,
-gradients and curvature, never data, noise or loss. It prints nothing and warns nobody.
+A solver is a function of a start, the objective at some θ, and a `Stop`; it sees θ,
+values, gradients and curvature, never data, noise or loss. It prints nothing and warns
+nobody.
 
 One meaning of accuracy for all: `Stop.tol` bounds the relative suboptimality
 
@@ -62,10 +63,6 @@ class Stop:
         """Whether a possible `gain` is too small to go on, for each class."""
         size = np.maximum(np.abs(point.value), point.objective.null_value)
         return gain <= np.maximum(self.tol * point.size, _ROUNDING * size)
-
-    def decisive(self, point: Point) -> Array:
-        """Gains so small that they must be measured well: they end the search."""
-        return 10 * self.tol * point.size
 
     def tell(self, step: int, value: Array, relative_gain: Array) -> bool:
         """Report a step; whether the user asks to stop."""

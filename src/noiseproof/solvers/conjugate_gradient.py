@@ -16,6 +16,8 @@ _COMPACT = 0.75
 # A gain is believed when the last iteration, had it gone on like that, would have made
 # up at most this part of it (Nash and Sofer 1990)
 _STALLED = 0.5
+# An exact Newton step, near the minimum, shrinks what is left to gain about so far
+_REACH = 1e4
 
 
 class Step(NamedTuple):
@@ -40,7 +42,7 @@ class Step(NamedTuple):
 
 def dot(A: Array, B: Array) -> Array:
     """Inner product for each class."""
-    return np.einsum("kd,kd->k", A, B)
+    return np.matmul(A[:, None, :], B[:, :, None])[:, 0, 0]  # twice as fast as einsum
 
 
 def newton_step(
@@ -48,16 +50,19 @@ def newton_step(
     gradient: Array,
     accuracy: float | Array,
     decisive: float | Array = 0.0,
+    target: float | Array = 0.0,
 ) -> Step:
     """Minimise g·p + ½ p·H p for each class, preconditioned.
 
     A class is done when its residual, in the norm of the preconditioner, has fallen by
-    the factor `accuracy`. Gains below `decisive` will end the search for the minimum,
-    and a badly conditioned H hides gains from short runs: there the class goes on
-    until its gain stalls, too. Where the curvature is not positive (a non-convex loss)
-    it stops with what it has, at least the preconditioned gradient step.
+    the factor `accuracy`. Where no more than `target` is left to gain the search for
+    the minimum will end; a class within reach of that goes all the way at once, which
+    costs less than another step. Gains below `decisive` will end the search, too, and a
+    badly conditioned H hides gains from short runs: there the class goes on until its
+    gain stalls. Where the curvature is not positive (a non-convex loss) it stops with
+    what it has, at least the preconditioned gradient step.
     """
-    run = _Run(curvature, gradient, accuracy, decisive)
+    run = _Run(curvature, gradient, accuracy, decisive, target)
     for _ in range(_MAX_ITER):
         if not run.active.any():
             break
@@ -68,12 +73,18 @@ def newton_step(
 class _Run:
     """State of the classes still in work; the others have left into `out`."""
 
+    _PER_CLASS = (
+        *("classes", "P", "gain", "residual", "direction", "norm2"),
+        *("goal", "enough", "decisive"),
+    )
+
     def __init__(
         self,
         curvature: PenalizedCurvature,
         gradient: Array,
         accuracy: float | Array,
         decisive: float | Array,
+        target: float | Array,
     ):
         k = len(gradient)
         self.iterations = 0
@@ -89,7 +100,11 @@ class _Run:
         self.out = Step(
             np.zeros_like(gradient), np.zeros(k), 0.5 * self.norm2, self.preconditioner
         )
-        self.goal = np.asarray(accuracy) ** 2 * self.norm2
+        goal = np.asarray(accuracy) ** 2 * self.norm2
+        target = np.broadcast_to(target, k)
+        within_reach = 0.5 * self.norm2 <= _REACH * target
+        self.goal = np.where(within_reach, np.minimum(goal, 2 * target), goal)
+        self.enough = np.where(within_reach, target, np.inf)
         self.active = self.norm2 > 0
 
     def iterate(self) -> None:
@@ -99,8 +114,11 @@ class _Run:
         H_direction = self.curvature.product(self.direction)
         bend = dot(self.direction, H_direction)
         flat = self.active & ~(bend > 0)
-        if self.iterations == 0:
-            self.P[flat] = self.direction[flat]
+        if flat.any():
+            # no end to the gain in sight: count at least what the gradient promises
+            self.gain[flat] += 0.5 * self.norm2[flat]
+            if self.iterations == 0:
+                self.P[flat] = self.direction[flat]
         self.active &= ~flat
         self.iterations += 1
         alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)
@@ -116,6 +134,7 @@ class _Run:
         unsure = (self.gain <= self.decisive) & (
             self.iterations * gained > _STALLED * self.gain
         )
+        unsure |= gained > self.enough
         self.active &= (norm2 > self.goal) | (unsure & (norm2 > 0))
         ratio = norm2 / np.where(self.norm2 > 0, self.norm2, 1.0)
         self.direction = Z + ratio[:, None] * self.direction
@@ -125,9 +144,8 @@ class _Run:
         """Let the classes that are done leave, so that passes get cheaper."""
         self._store()
         on = self.active
-        for name in ("classes", "P", "gain", "decisive", "residual", "direction"):
+        for name in self._PER_CLASS:
             setattr(self, name, getattr(self, name)[on])
-        self.norm2, self.goal = self.norm2[on], self.goal[on]
         self.curvature = self.curvature.restrict(on)
         self.preconditioner = self.preconditioner.restrict(on)
         self.active = np.ones(len(self.classes), dtype=bool)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from noiseproof.design import Array
-from noiseproof.objectives import Objective, Point
+from noiseproof.objectives import Point
 from noiseproof.solvers.base import Result, Stop, newton_gain
 from noiseproof.solvers.conjugate_gradient import dot, newton_step
 
@@ -15,7 +15,7 @@ _INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
 _CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
 
 
-def irls(objective: Objective, theta: Array, stop: Stop) -> Result:
+def irls(start: Point, stop: Stop) -> Result:
     """Minimise the quadratic that touches the objective from above, and repeat.
 
     The weights of eq. (14) and (22) are those of `Point.majorizer`; the least-squares
@@ -23,7 +23,7 @@ def irls(objective: Objective, theta: Array, stop: Stop) -> Result:
     else by conjugate gradients. No line search: each step gains at least what the
     quadratic promises.
     """
-    point = objective.at(theta)
+    objective, point = start.objective, start
     gain_at_check = np.inf
     for n_iter in range(1, stop.max_iter + 1):
         P, gain = _least_squares(point)

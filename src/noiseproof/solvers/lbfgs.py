@@ -9,18 +9,18 @@ from scipy.optimize import Bounds
 from scipy.optimize import minimize as scipy_minimize
 
 from noiseproof.design import Array
-from noiseproof.objectives import Objective, Point
+from noiseproof.objectives import Point
 from noiseproof.solvers.base import Result, Stop, newton_gain
 
 _CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
 
 
-def lbfgs(objective: Objective, theta: Array, stop: Stop) -> Result:
+def lbfgs(start: Point, stop: Stop) -> Result:
     """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
-    run = _Run(objective, theta, stop)
+    run = _Run(start, stop)
     outcome = scipy_minimize(
         run.evaluate,
-        (theta * run.scale).ravel(),
+        (start.theta * run.scale).ravel(),
         jac=True,
         method="L-BFGS-B",
         bounds=run.bounds(),
@@ -41,10 +41,10 @@ def lbfgs(objective: Objective, theta: Array, stop: Stop) -> Result:
 class _Run:
     """What one minimisation remembers between SciPy's calls."""
 
-    def __init__(self, objective: Objective, theta: Array, stop: Stop):
-        self.objective = objective
+    def __init__(self, start: Point, stop: Stop):
+        self.objective = start.objective
         self.stop = stop
-        self.latest = objective.at(theta)
+        self.latest = start
         diagonal = np.abs(self.latest.hessian().diagonal)
         self.scale = np.sqrt(np.maximum(diagonal, 1e-8 * np.median(diagonal)))
         self.steps = 0

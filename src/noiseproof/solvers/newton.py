@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof.design import Array
-from noiseproof.objectives import Objective, Point
+from noiseproof.objectives import Point
 from noiseproof.solvers.base import Result, Stop
 from noiseproof.solvers.conjugate_gradient import Step, dot, newton_step
 
@@ -15,12 +15,16 @@ _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
+# In parts of the accuracy asked for: gains so small that they must be measured well,
+# since they end the search, and what the last step should leave
+_DECISIVE = 10.0
+_TARGET = 0.1
 _NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
-_SAFE = 3.0  # a full step's outlook has been seen to be twice too rosy
+_SAFE = 2.0
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
-def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
+def newton(start: Point, stop: Stop) -> Result:
     """Truncated Newton with a backtracking line search, all classes in step.
 
     A step costs one pass over the data for the gradient, one for the preconditioner,
@@ -28,15 +32,14 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    whole = theta.copy()
-    classes = np.arange(len(theta))
-    point = objective.at(theta)
-    values = point.value.copy()
-    careful = np.logical_and(objective.has_majorizer, ~theta.any(axis=1))
+    objective, point = start.objective, start
+    whole, values = start.theta.copy(), start.value.copy()
+    classes = np.arange(len(whole))
+    careful = np.logical_and(objective.has_majorizer, ~whole.any(axis=1))
     converged, stopped, fresh = True, False, True
     for n_iter in range(1, stop.max_iter + 1):
         before = point
-        step = _inexact_step(point, careful, stop.decisive(point))
+        step = _inexact_step(point, careful, stop)
         point, alpha = line_search(point, step)
         whole[classes], values[classes] = point.theta, point.value
         reached = ~careful & stop.reached(step.gain, before)
@@ -68,7 +71,7 @@ def newton(objective: Objective, theta: Array, stop: Stop) -> Result:
     return Result(point, n_iter, converged and not (stopped and going.any()), stopped)
 
 
-def _inexact_step(point: Point, careful: NDArray[np.bool_], decisive: Array) -> Step:
+def _inexact_step(point: Point, careful: NDArray[np.bool_], stop: Stop) -> Step:
     curvature = point.hessian(majorized=careful)
     width = point.objective.kink_width
     if width and point.objective.fit_intercept:
@@ -77,8 +80,11 @@ def _inexact_step(point: Point, careful: NDArray[np.bool_], decisive: Array) -> 
         pull = np.abs(point.gradient[:, -1])
         curvature = curvature.lend(pull / (_LONGEST_STEP * width))
     accuracy = np.where(careful, _CAREFUL_ACCURACY, _ACCURACY)
-    decisive = np.where(careful, 0.0, decisive)
-    return newton_step(curvature, point.gradient, accuracy, decisive)
+    decisive, target = (
+        np.where(careful, 0.0, share * stop.tol * point.size)
+        for share in (_DECISIVE, _TARGET)
+    )
+    return newton_step(curvature, point.gradient, accuracy, decisive, target)
 
 
 def line_search(point: Point, step: Step) -> tuple[Point, Array]:

@@ -11,7 +11,7 @@ from noiseproof.design import Array
 from noiseproof.objectives import Objective, Point
 from noiseproof.solvers.base import Result, Stop
 
-Solver = Callable[[Objective, Array, Stop], Result]
+Solver = Callable[[Point, Stop], Result]
 
 _SHRINK = 0.1
 _SMALLEST = 1e-12  # of the first ε
@@ -29,42 +29,40 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
+    point = objective.at(theta)
     if not objective.kink_width:
-        return solver(objective, theta, stop)
+        return solver(point, stop)
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
     n_iter = 0
     if theta.any():
-        result = _from_solution(solver, objective, theta, stop)
-        theta, n_iter = result.point.theta, result.n_iter
+        result = _from_solution(solver, point, stop)
+        point, n_iter = result.point, result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:
             return result
     smoothing, tol = objective.kink_width, max(stop.tol, _ROUGH)
     while True:
         left = stop.fewer(n_iter).looser(tol)
-        result = solver(objective.smoothed(smoothing), theta, left)
+        result = solver(point.smoothed(smoothing), left)
         n_iter += result.n_iter
-        theta = result.point.theta
-        gap = relative_gap(result.point)
+        point = result.point
+        gap = relative_gap(point)
         final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
         if final or result.stopped or n_iter >= stop.max_iter:
-            point = result.point.smoothed(0.0)
             converged = final and result.converged
-            return Result(point, n_iter, converged, result.stopped)
-        smoothing, gap = _next_stage(result.point, smoothing, gap, goal)
+            return Result(point.smoothed(0.0), n_iter, converged, result.stopped)
+        smoothing, gap = _next_stage(point, smoothing, gap, goal)
         smoothing = max(smoothing, smallest)
         done = gap <= goal or smoothing == smallest
         tol = stop.tol if done else max(stop.tol, _SLACK * gap)
 
 
-def _from_solution(
-    solver: Solver, objective: Objective, theta: Array, stop: Stop
-) -> Result:
+def _from_solution(solver: Solver, point: Point, stop: Stop) -> Result:
     """A few steps at the last stage, in case a warm start is a solution already."""
-    point, smoothing = objective.at(theta), objective.kink_width
+    smoothing = point.objective.kink_width
     while relative_gap(point.smoothed(smoothing)) > _SHARE * stop.tol:
         smoothing *= _SHRINK
     few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
-    result = solver(objective.smoothed(smoothing), theta, few)
+    result = solver(point.smoothed(smoothing), few)
     return replace(result, point=result.point.smoothed(0.0))
 
 
