@@ -17,22 +17,26 @@ SETUP = (
 )
 
 
-def median(code: str, repeats: int = 5) -> float:
+def medians(*codes: str, repeats: int = 9) -> list[float]:
+    """Median seconds of each code, taking turns, after one round to warm up."""
     runs = [
-        float(subprocess.check_output([sys.executable, "-c", code]))
+        [float(subprocess.check_output([sys.executable, "-c", code])) for code in codes]
         for _ in range(repeats + 1)
     ]
-    return statistics.median(runs[1:])
+    return [statistics.median(column) for column in zip(*runs[1:], strict=True)]
 
 
 def main() -> None:
-    peer = median(CLOCK.format("import sklearn.linear_model"))
-    ours = median(CLOCK.format("import sklearn.linear_model, noiseproof"))
+    peer, ours = medians(
+        CLOCK.format("import sklearn.linear_model"),
+        CLOCK.format("import sklearn.linear_model, noiseproof"),
+    )
     print(f"import sklearn.linear_model {peer:.3f} s, with noiseproof {ours:.3f} s: "
           f"adds {ours - peer:.3f} s")  # fmt: skip
     fit = "DropoutSVC().fit(X, y)"
-    first = median(SETUP + CLOCK.format(fit))
-    again = median(SETUP + fit + "; " + CLOCK.format(fit))
+    first, again = medians(
+        SETUP + CLOCK.format(fit), SETUP + fit + "; " + CLOCK.format(fit)
+    )
     print(f"first fit in a process {first:.3f} s, the next {again:.3f} s: "
           f"adds {first - again:.3f} s")  # fmt: skip
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noiseproof.design.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof.design.loading import collector_paused
 from noiseproof.design.threads import Workers
 
 # Waking a thread costs what some 10⁵ entries do, so less work is not shared
@@ -24,10 +25,6 @@ class CSRDesign(Design):
     """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
 
     def __init__(self, X: Any, has_missing: bool = False):
-        # Numba is imported here, at the first sparse fit, to keep the import light
-        from noiseproof.design import kernels
-
-        self._kernels = kernels
         data = np.nan_to_num(X.data, nan=0.0) if has_missing else X.data
         self.shape = X.shape
         self._data = data
@@ -35,6 +32,20 @@ class CSRDesign(Design):
         self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
+        self._load_kernels()
+
+    def _load_kernels(self) -> None:
+        """Import Numba, here to keep `import noiseproof` light, and what it compiled.
+
+        That makes a hundred thousand objects, none of them garbage: with the collector
+        looking on it takes almost twice as long.
+        """
+        with collector_paused():
+            from noiseproof.design import kernels
+
+            self._kernels = kernels
+            none = np.empty((0, 0))
+            kernels.moments(*self._csr, 0, 0, 0, 0, none, none, True, none, none)
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
