@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from noiseproof.design import Array, Design
 from noiseproof.losses import CumulantLoss, Loss, MomentLoss
 from noiseproof.noise import Noise
@@ -50,6 +52,7 @@ def marginal_objective(
         shape,
         fit_intercept,
         kink_width=loss.kink_width,
+        is_noisy=bool(np.any(law.constant) or np.any(law.scale)),
         has_majorizer=loss.has_majorizer,
     )
 

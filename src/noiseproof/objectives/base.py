@@ -37,6 +37,8 @@ class Objective:
         Whether the last parameter is an intercept.
     kink_width : float
         Smoothing that rounds the kinks of the terms off well; 0 if they have none.
+    is_noisy : bool
+        Whether the features have noise, which rounds kinks off, too.
     has_majorizer : bool
         Whether a quadratic can touch the terms from above.
     bound : float or array of shape (d,)
@@ -50,6 +52,7 @@ class Objective:
         fit_intercept: bool,
         *,
         kink_width: float = 0.0,
+        is_noisy: bool = True,
         has_majorizer: bool = False,
         bound: float | Array = np.inf,
     ):
@@ -57,6 +60,7 @@ class Objective:
         self.shape = shape
         self.fit_intercept = fit_intercept
         self.kink_width = kink_width
+        self.is_noisy = is_noisy
         self.has_majorizer = has_majorizer
         self.bound = bound
         self.penalized = np.ones(shape[1])
@@ -78,6 +82,7 @@ class Objective:
             (k, self.shape[1]),
             self.fit_intercept,
             kink_width=self.kink_width,
+            is_noisy=self.is_noisy,
             has_majorizer=self.has_majorizer,
             bound=self.bound,
         )

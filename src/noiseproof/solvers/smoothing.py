@@ -76,8 +76,9 @@ def _next_stage(
     shrunk_gap = relative_gap(point.smoothed(shrunk))
     # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
     # rows on the kink. In the first case ε no longer shapes the problem: go all the
-    # way.
-    smooth = 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
+    # way. Without noise it always will, since rows are still to come to the kink.
+    noisy = point.objective.is_noisy
+    smooth = noisy and 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
     if smooth and shrunk_gap > goal:
         shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
         shrunk_gap = goal
