@@ -53,6 +53,7 @@ def marginal_objective(
         fit_intercept,
         kink_width=loss.kink_width,
         is_noisy=bool(np.any(law.constant) or np.any(law.scale)),
+        is_convex=loss.convex,
         has_majorizer=loss.has_majorizer,
     )
 

@@ -10,6 +10,7 @@ Values are (k,), gradients (k, d + 1). Solvers see `Objective` and `Point` only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +40,8 @@ class Objective:
         Smoothing that rounds the kinks of the terms off well; 0 if they have none.
     is_noisy : bool
         Whether the features have noise, which rounds kinks off, too.
+    is_convex : bool
+        Whether the curvature can only seem negative, by rounding.
     has_majorizer : bool
         Whether a quadratic can touch the terms from above.
     bound : float or array of shape (d,)
@@ -53,6 +56,7 @@ class Objective:
         *,
         kink_width: float = 0.0,
         is_noisy: bool = True,
+        is_convex: bool = True,
         has_majorizer: bool = False,
         bound: float | Array = np.inf,
     ):
@@ -61,6 +65,7 @@ class Objective:
         self.fit_intercept = fit_intercept
         self.kink_width = kink_width
         self.is_noisy = is_noisy
+        self.is_convex = is_convex
         self.has_majorizer = has_majorizer
         self.bound = bound
         self.penalized = np.ones(shape[1])
@@ -77,15 +82,10 @@ class Objective:
         return Point(self, theta, [term.at(theta) for term in self.terms])
 
     def _with_terms(self, terms: Sequence[Term], k: int) -> Objective:
-        return Objective(
-            terms,
-            (k, self.shape[1]),
-            self.fit_intercept,
-            kink_width=self.kink_width,
-            is_noisy=self.is_noisy,
-            has_majorizer=self.has_majorizer,
-            bound=self.bound,
-        )
+        other = copy(self)
+        other.terms, other.shape = terms, (k, self.shape[1])
+        other.__dict__.pop("null_value", None)  # cached, and of the old terms
+        return other
 
     def restrict(self, classes: Any) -> Objective:
         """The objective of some classes only."""
@@ -144,7 +144,7 @@ class Point:
 
     def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
         ridge = np.tile(self.objective.penalized, (len(self.theta), 1))
-        return PenalizedCurvature(ridge, parts)
+        return PenalizedCurvature(ridge, parts, self.objective.is_convex)
 
     def ray(self, P: Array) -> Ray:
         """The objective along θ + α P."""
@@ -189,15 +189,16 @@ class PenalizedCurvature:
     solver lends the intercept some.
     """
 
-    def __init__(self, ridge: Array, parts: Sequence[Curvature]):
+    def __init__(self, ridge: Array, parts: Sequence[Curvature], is_convex: bool):
         self.ridge = ridge
         self.parts = parts
+        self.is_convex = is_convex
 
     def lend(self, damping: Array) -> PenalizedCurvature:
         """The same with curvature lent to the intercept of each class, (k,)."""
         ridge = self.ridge.copy()
         ridge[:, -1] += damping
-        return PenalizedCurvature(ridge, self.parts)
+        return PenalizedCurvature(ridge, self.parts, self.is_convex)
 
     @cached_property
     def diagonal(self) -> Array:
@@ -224,4 +225,4 @@ class PenalizedCurvature:
     def restrict(self, classes: Any) -> PenalizedCurvature:
         """The matrices of some classes only."""
         parts = [part.restrict(classes) for part in self.parts]
-        return PenalizedCurvature(self.ridge[classes], parts)
+        return PenalizedCurvature(self.ridge[classes], parts, self.is_convex)

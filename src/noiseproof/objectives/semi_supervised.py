@@ -55,7 +55,7 @@ def semi_supervised_objective(
         terms += _terms(*block, noise=noise, loss=loss, fit_intercept=fit_intercept)
     shape = (len(y), design.shape[1] + fit_intercept)
     bound = noise.max_slope() if isinstance(loss, CumulantLoss) else np.inf
-    return Objective(terms, shape, fit_intercept, bound=bound)
+    return Objective(terms, shape, fit_intercept, bound=bound, is_convex=False)
 
 
 def _terms(

@@ -114,11 +114,11 @@ class _Run:
         H_direction = self.curvature.product(self.direction)
         bend = dot(self.direction, H_direction)
         flat = self.active & ~(bend > 0)
-        if flat.any():
+        if self.iterations == 0:
+            self.P[flat] = self.direction[flat]
+        if not self.curvature.is_convex:
             # no end to the gain in sight: count at least what the gradient promises
             self.gain[flat] += 0.5 * self.norm2[flat]
-            if self.iterations == 0:
-                self.P[flat] = self.direction[flat]
         self.active &= ~flat
         self.iterations += 1
         alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)

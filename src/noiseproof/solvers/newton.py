@@ -13,8 +13,12 @@ from noiseproof.solvers.conjugate_gradient import Step, dot, newton_step
 # Accuracy of the inner solve; tighter ones cost more passes than they save
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
+_EXACT = 1e-6  # where it costs nothing
+_FEW_FEATURES = 32
+_THOROUGH = 1e-3
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
+_BLUR = 1e-15  # rounding of a value
 # In parts of the accuracy asked for: gains so small that they must be measured well,
 # since they end the search, and what the last step should leave
 _DECISIVE = 10.0
@@ -33,6 +37,9 @@ def newton(start: Point, stop: Stop) -> Result:
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
     objective, point = start.objective, start
+    few = _has_few_features(start)
+    if few:  # steps cost little there: be thorough
+        stop = stop.looser(max(_THOROUGH * stop.tol, min(stop.tol, 1e-12)))
     whole, values = start.theta.copy(), start.value.copy()
     classes = np.arange(len(whole))
     careful = np.logical_and(objective.has_majorizer, ~whole.any(axis=1))
@@ -44,7 +51,7 @@ def newton(start: Point, stop: Stop) -> Result:
         whole[classes], values[classes] = point.theta, point.value
         reached = ~careful & stop.reached(step.gain, before)
         settling = ~careful & (alpha == 1) & (step.gain <= _NEAR * before.size)
-        if np.any(settling & ~reached):
+        if not few and np.any(settling & ~reached):
             reached |= settling & stop.reached(
                 _SAFE * step.outlook(point.gradient), point
             )
@@ -79,7 +86,8 @@ def _inexact_step(point: Point, careful: NDArray[np.bool_], stop: Stop) -> Step:
         # bounds its step, and vanishes with the gradient
         pull = np.abs(point.gradient[:, -1])
         curvature = curvature.lend(pull / (_LONGEST_STEP * width))
-    accuracy = np.where(careful, _CAREFUL_ACCURACY, _ACCURACY)
+    settled = _EXACT if _has_few_features(point) else _ACCURACY
+    accuracy = np.where(careful, _CAREFUL_ACCURACY, settled)
     decisive, target = (
         np.where(careful, 0.0, share * stop.tol * point.size)
         for share in (_DECISIVE, _TARGET)
@@ -87,15 +95,21 @@ def _inexact_step(point: Point, careful: NDArray[np.bool_], stop: Stop) -> Step:
     return newton_step(curvature, point.gradient, accuracy, decisive, target)
 
 
+def _has_few_features(point: Point) -> bool:
+    return point.theta.shape[1] <= _FEW_FEATURES
+
+
 def line_search(point: Point, step: Step) -> tuple[Point, Array]:
     """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does."""
     slope = dot(point.gradient, step.P)
+    blur = _BLUR * np.abs(point.value)
     ray = point.ray(step.P)
     alpha = np.ones(len(slope))
     searching = np.ones(len(slope), dtype=bool)
     for _ in range(_HALVINGS):
         there = ray.point(alpha)
-        searching &= ~(there.value <= point.value + _SUFFICIENT * alpha * slope)
+        enough = point.value + _SUFFICIENT * alpha * slope + blur
+        searching &= ~(there.value <= enough)
         if not searching.any():
             return there, alpha
         alpha[searching] /= 2

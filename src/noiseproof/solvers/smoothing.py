@@ -29,22 +29,22 @@ def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> 
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    point = objective.at(theta)
     if not objective.kink_width:
-        return solver(point, stop)
+        return solver(objective.at(theta), stop)
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
     n_iter = 0
     if theta.any():
-        result = _from_solution(solver, point, stop)
-        point, n_iter = result.point, result.n_iter
+        result = _from_solution(solver, objective.at(theta), stop)
+        theta, n_iter = result.point.theta, result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:
             return result
     smoothing, tol = objective.kink_width, max(stop.tol, _ROUGH)
     while True:
         left = stop.fewer(n_iter).looser(tol)
-        result = solver(point.smoothed(smoothing), left)
+        # evaluated anew: rounding errors of steps along rays count at tiny ε
+        result = solver(objective.smoothed(smoothing).at(theta), left)
         n_iter += result.n_iter
-        point = result.point
+        point, theta = result.point, result.point.theta
         gap = relative_gap(point)
         final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
         if final or result.stopped or n_iter >= stop.max_iter:
