@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -74,13 +75,14 @@ def main() -> None:
     X, coef = rng.normal(size=(10_000, 784)), rng.normal(size=784)
     y = rng.choice([-1, 1], len(X))
     print(f"{'':32}{'peer':>13}{'noiseproof':>14}{'ratio':>9}")
-    for k in (10, 100):
+    sparse = X * (rng.random(X.shape) < 0.1)
+    for k, (what, A) in product((10, 100), (("dense", X), ("90 % zeros", sparse))):
         ratio(
-            f"FeatureScaling(k={k}), dense",
-            lambda k=k: FeatureScaling(k, 0.5, 1.5).worst(X, y, coef),
-            lambda k=k: argsort_scaling(X, y, coef, k, 0.5, 1.5),
+            f"FeatureScaling(k={k}), {what}",
+            lambda k=k, A=A: FeatureScaling(k, 0.5, 1.5).worst(A, y, coef),
+            lambda k=k, A=A: argsort_scaling(A, y, coef, k, 0.5, 1.5),
         )
-    X *= rng.random(X.shape) < 0.1
+    X = sparse
     rows = sp.csr_array(X)
     attack = FeatureScaling(10, 0.5, 1.5)
     seen = attack.worst(rows, y, coef).toarray()

@@ -86,6 +86,32 @@ def test_the_largest_gains_go_and_of_equal_ones_the_first(gains, k):
     np.testing.assert_array_equal(worst, expected)
 
 
+@given(
+    seed=st.integers(0, 10_000),
+    k=st.integers(0, 40),
+    levels=st.sampled_from([2, 1000]),
+    sparse=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_rows_do_not_influence_each_other(seed, k, levels, sparse):
+    """Each row's search starts where the last one ended, however different they are."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-levels, levels + 1, size=(12, 40)) * 10.0 ** rng.integers(
+        -200, 200, size=(12, 1)
+    )
+    X *= rng.random(X.shape) < rng.random((12, 1))
+    coef, y = rng.integers(-levels, levels, size=40), rng.choice([-1, 1], 12)
+    gain = np.maximum(-0.5 * y[:, None] * coef * X, 0.75 * y[:, None] * coef * X)
+    order = np.argsort(-gain, axis=1, kind="stable")[:, :k]
+    expected = X.copy()
+    for x, g, lead, top in zip(expected, gain, y[:, None] * coef, order, strict=True):
+        top = top[g[top] > 0]
+        x[top] *= np.where((lead * x)[top] > 0, 0.25, 1.5)
+    attack = FeatureScaling(k, 0.25, 1.5)
+    worst = attack.worst(sp.csr_array(X) if sparse else X, y, coef)
+    np.testing.assert_array_equal(worst.toarray() if sparse else worst, expected)
+
+
 def test_threads_change_nothing(monkeypatch):
     X, y, coef, b = problem(0, n=50)
     attack = FeatureScaling(2, 0.5, 2.0)

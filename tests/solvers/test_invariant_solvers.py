@@ -9,7 +9,8 @@ from sklearn.metrics.pairwise import linear_kernel
 
 from noiseproof.solvers import Stop
 from noiseproof.solvers.invariant import INVARIANT_SOLVERS
-from noiseproof.solvers.invariant.bundle import bundle
+from noiseproof.solvers.invariant.bundle import Model, bundle
+from noiseproof.solvers.invariant.column_generation import ascend
 from noiseproof.solvers.invariant.interior import interior
 
 TOL = {"column_generation": 1e-6, "bundle": 1e-6, "pegasos": 2e-2}
@@ -59,6 +60,27 @@ def test_what_the_cache_holds_changes_nothing(cache_size, rng):
     for name in ("column_generation", "pegasos"):
         result = solve(name, kernelised(risk, cache_size=cache_size))
         check(result, best.value, TOL[name])
+
+
+def test_the_bundle_forgets_only_cuts_without_weight(rng):
+    from noiseproof.solvers.invariant.bundle_kernels import drop_idle
+
+    model = Model(listed(rng))
+    for _ in range(6):
+        model.look()
+        model.extend(1e-6)
+        ascend(model, 1e-4)
+    bound, weights, n_cuts = model.bound, model.weights, model.size.sum()
+    model.age[:] = 1
+    drop_idle(model.size, model.beta, model.delta, model.age, model.cut, model.Q)
+    assert (model.beta[:, 1:] > 0).sum() == (model.size - 1).sum() < n_cuts
+    np.testing.assert_allclose(model.weights, weights)
+    psi = model.psi.toarray()[model.cut]
+    both = model.used[:, :, None] & model.used[:, None, :]
+    gram = psi @ psi.transpose(0, 2, 1)
+    np.testing.assert_allclose(model.Q[both], gram[both], atol=1e-12)
+    model.refresh()
+    assert model.bound == pytest.approx(bound)
 
 
 @pytest.mark.parametrize("n_parts", [1, 4, 25])

@@ -33,6 +33,6 @@ def check_budget(budget: float, values: Any, n_features: int) -> Array:
 
 def effective_budget(budget: float, values: Array) -> float:
     """The budget with room for rounding; whole, if whole features are all there is."""
-    if np.isin(values, (0.0, 1.0)).all():
+    if np.all((values == 0) | (values == 1)):
         return float(np.floor(budget * (1 + _ROUNDING)))
     return budget * (1 + _ROUNDING)

@@ -91,9 +91,10 @@ class FeatureScaling(Attack):
             of_rows = model.label[rows], model.coef, leads[rows]
             return scale(ends, indices, data, *of_rows, *options)
 
+        if data.size <= _WORTH_THREADS:
+            return work(slice(0, X.shape[0]))
         workers = Workers(blas=False)
-        n_parts = workers.count if data.size > _WORTH_THREADS else 1
-        bounds = np.linspace(0, X.shape[0], n_parts + 1).astype(int)
+        bounds = np.linspace(0, X.shape[0], workers.count + 1).astype(int)
         parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
         return np.concatenate(workers.map(work, parts))
 

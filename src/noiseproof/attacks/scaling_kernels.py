@@ -1,8 +1,10 @@
 """Compiled choice of what to scale, row by row over stored entries.
 
 Scaling changes the lead of the own class entry by entry, so the worst that k entries
-can do is the sum of the k largest gains. Zeros gain nothing. Index arrays must be
-unsigned: Numba tests signed ones for negative values.
+can do is the sum of the k largest gains. Zeros gain nothing. The choice is kept as the
+bar that these gains exceed: all loops over entries are then without branches, which
+lets them use vector instructions. Index arrays must be unsigned: Numba tests signed
+ones for negative values.
 """
 
 from __future__ import annotations
@@ -11,67 +13,111 @@ import numba
 import numpy as np
 
 _compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+# without NaN and -0, and with sums in any order, these too use vector instructions
+_compile_fast = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"}
+)
+
+_TOP = np.finfo(np.float64).max
+_NEAR = 0.1  # neighbouring rows differ about so much
+_GUESSES = 10  # after so many, halving is the safer way
 
 
 @_compile
-def _above(gain, size, bar):
+def _count(gain, bar):
     count = 0
-    for t in range(size):
+    for t in range(len(gain)):
         count += gain[t] > bar
     return count
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
-def _largest(gain, size):
-    """The largest gain; only without NaN and -0 is this done in vector instructions."""
+@_compile_fast
+def _largest(gain):
     largest = 0.0
-    for t in range(size):
+    for t in range(len(gain)):
         largest = max(largest, gain[t])
     return largest
 
 
-@_compile
-def _select(gain, size, k, ids):
-    """The k largest of the positive gains, or all of them; of equal ones the first.
+@_compile_fast
+def _sum(gain, bar):
+    total = 0.0
+    for t in range(len(gain)):
+        total += gain[t] if gain[t] > bar else 0.0
+    return total
 
-    Their places go to `ids`; returns their number. The bar that k gains exceed is found
-    by bisection: a step counts without branches, in vector instructions, so that a
-    dozen of them are cheaper than one partition of the gains.
+
+@_compile
+def _bar(gain, k, guess):
+    """The height that the k largest gains exceed, or all positive ones if fewer.
+
+    Where several gains are at that height, less than k exceed it: how many of those to
+    take comes second. A step counts the gains above some height, which costs far less
+    than a partition of them. The first heights are near `guess`, the others as if the
+    gains between the last two were evenly spread.
     """
-    low = bar = 0.0
-    above = _above(gain, size, bar)
-    if above > k:
-        above, bar = 0, _largest(gain, size)
-        while above < k:
-            middle = (low + bar) / 2
-            if middle <= low or middle >= bar:
-                break  # more than one gain is as large as the bar
-            count = _above(gain, size, middle)
-            if count > k:
-                low = middle
-            else:
-                above, bar = count, middle
-    chosen = 0
-    for t in range(size):
-        ids[chosen] = t
-        chosen += gain[t] > bar
-    for t in range(size):
-        if chosen >= k or bar == 0:
+    low, above_low = 0.0, _count(gain, 0.0)
+    if above_low <= k:
+        return 0.0, 0
+    if k == 1:
+        return _largest(gain), 1
+    bar, above = _TOP, 0
+    step = 0
+    while above < k:
+        if bar == _TOP and (step > 1 or guess == 0):
+            bar = _largest(gain)
+        if step > _GUESSES or not low < guess < bar:
+            guess = (low + bar) / 2
+            if not low < guess < bar:
+                break
+        count = _count(gain, guess)
+        if count > k:
+            low, above_low = guess, count
+        else:
+            bar, above = guess, count
+        if step == 0:
+            guess *= 1 + _NEAR if count > k else 1 - _NEAR
+        else:
+            guess = low + (bar - low) * (above_low - k + 0.5) / (above_low - above + 1)
+        step += 1
+    return bar, k - above
+
+
+@_compile
+def _gain(lead, low, high):
+    """What scaling takes from a lead; zero if nothing, or if the entry is missing."""
+    down, up = lead * (1 - low), lead * (1 - high)
+    best = down if down > up else up
+    return best if best > 0 else 0.0
+
+
+@_compile
+def _leads_and_gains(columns, entries, own, other, low, high, lead, gain):
+    """What each entry gives to the lead over a rival, and what scaling takes of it."""
+    if len(columns) == len(own):  # a full row needs no look at its columns
+        for t in range(len(own)):
+            lead[t] = (own[t] - other[t]) * entries[t]
+            gain[t] = _gain(lead[t], low, high)
+        return
+    for t in range(len(columns)):
+        j = columns[t]
+        lead[t] = (own[j] - other[j]) * entries[t]
+        gain[t] = _gain(lead[t], low, high)
+
+
+@_compile
+def _apply(entries, lead, gain, bar, n_equal, low, high, scaled):
+    """Scale what gains more than the bar, and the first few that gain as much."""
+    for t in range(len(entries)):
+        # adding zero turns -0 into 0
+        changed = entries[t] * (low if lead[t] > 0 else high) + 0.0
+        scaled[t] = changed if gain[t] > bar else entries[t]
+    for t in range(len(entries)):
+        if n_equal == 0:
             break
         if gain[t] == bar:
-            ids[chosen] = t
-            chosen += 1
-    return chosen
-
-
-@_compile
-def _scaling_gains(columns, entries, own, other, low, high, gain):
-    """What scaling each entry takes from the lead over a rival; zero if nothing."""
-    for t in range(len(columns)):
-        lead = (own[columns[t]] - other[columns[t]]) * entries[t]
-        down, up = lead * (1 - low), lead * (1 - high)
-        best = down if down > up else up
-        gain[t] = best if best > 0 else 0.0  # also where the entry is missing
+            scaled[t] = entries[t] * (low if lead[t] > 0 else high) + 0.0
+            n_equal -= 1
 
 
 @_compile
@@ -82,31 +128,31 @@ def scale(indptr, indices, data, label, coef, leads, k, low, high, out):
     single row that all rows share. Returns the drops of the margins.
     """
     n, (n_classes, d) = len(label), coef.shape
-    drop, gain = np.empty(n), np.empty(d)
-    ids, marked = np.empty(d, np.uintp), np.empty(d, np.uintp)
+    drop, tried, kept = np.empty(n), np.empty((2, d)), np.empty((2, d))
+    bars = np.zeros((n_classes, n_classes))  # of the last row: the next is similar
     for i in range(n):
         own, start, stop = label[i], indptr[i], indptr[i + 1]
         columns = indices[start:stop] if stop <= len(indices) else indices
-        entries = data[start:stop]
+        entries, size = data[start:stop], len(columns)
         clean = lowest = np.inf
-        n_marked = nearest = 0
+        nearest = n_equal = 0
         for rival in range(n_classes):
             if rival == own:
                 continue
-            _scaling_gains(columns, entries, coef[own], coef[rival], low, high, gain)
-            chosen = _select(gain, len(columns), k, ids)
-            attacked = leads[i, rival] - gain[ids[:chosen]].sum()
+            lead, gain = tried[0, :size], tried[1, :size]
+            _leads_and_gains(
+                columns, entries, coef[own], coef[rival], low, high, lead, gain
+            )
+            bar, equal = _bar(gain, k, bars[own, rival])
+            bars[own, rival] = bar
+            attacked = leads[i, rival] - (_sum(gain, bar) + equal * bar)
             clean = min(clean, leads[i, rival])
             if attacked < lowest:
-                lowest, nearest, n_marked = attacked, rival, chosen
-                marked[:chosen] = ids[:chosen]
+                lowest, nearest, n_equal = attacked, rival, equal
+                tried, kept = kept, tried
         drop[i] = clean - lowest
         if len(out):
-            scaled = out[start:stop]
-            scaled[:] = entries
-            for s in range(n_marked):
-                t = marked[s]
-                lead = (coef[own, columns[t]] - coef[nearest, columns[t]]) * entries[t]
-                # adding zero turns -0 into 0
-                scaled[t] = entries[t] * (low if lead > 0 else high) + 0.0
+            lead, gain = kept[0, :size], kept[1, :size]
+            bar = bars[own, nearest]
+            _apply(entries, lead, gain, bar, n_equal, low, high, out[start:stop])
     return drop

@@ -29,7 +29,7 @@ class Workers:
     """
 
     def __init__(self, blas: bool) -> None:
-        self._limits = _blas_limit if blas else nullcontext
+        self._limits = one_blas_thread if blas else nullcontext
         self.count = available_threads()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -53,7 +53,8 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def _blas_limit() -> Any:
+def one_blas_thread() -> Any:
+    """A context in which BLAS works alone; cheap, since the libraries are known."""
     return _controller().limit(limits=1, user_api="blas")
 
 

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
-from threadpoolctl import threadpool_limits
 
 from noiseproof.attacks import Attack
 from noiseproof.design import Array
+from noiseproof.design.threads import one_blas_thread
 from noiseproof.estimators.progress import WRAPPERS, CallbackSupportMixin, reporting
 from noiseproof.solvers import Stop
 from noiseproof.solvers.invariant import INVARIANT_SOLVERS, InvariantResult
@@ -54,7 +54,7 @@ class InvariantEstimator(CallbackSupportMixin):
             stop = Stop(self.tol, self.max_iter, report)
             rng = check_random_state(self.random_state)
             # products here are narrow: threads of BLAS would wait more than they work
-            with threadpool_limits(1, user_api="blas"):
+            with one_blas_thread():
                 result = INVARIANT_SOLVERS[self.solver](risk, stop, rng)
         self.objective_ = result.value
         self.gap_ = max(0.0, result.value - result.bound)

@@ -87,6 +87,11 @@ class Beyond(Experiment[Harms]):
         "feature; attack: an adversary who can ask the model deletes (or halves or "
         "doubles) this many features of each row, one after another."
     )
+    tried = (
+        "On digits, neighbours tell what a dead pixel was, so imputation wins; no "
+        "other method here looks at neighbours. Copies of an imputing pipeline were "
+        "not tried."
+    )
     sizes: ClassVar = {
         "tiny": Harms(
             data=("spambase",),

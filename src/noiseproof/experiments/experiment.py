@@ -81,6 +81,8 @@ class Experiment(ABC, Generic[S]):
     printed : dict
         The paper's own numbers, by cell of the table; empty for a figure that prints
         none.
+    tried : str
+        What else was tried where a claim does not hold, and with what success.
     """
 
     name: ClassVar[str]
@@ -90,6 +92,7 @@ class Experiment(ABC, Generic[S]):
     sizes: ClassVar[Mapping[str, Any]]
     layout: ClassVar[Layout]
     printed: ClassVar[Mapping[tuple[Hashable, ...], float]] = {}
+    tried: ClassVar[str] = ""
 
     @abstractmethod
     def rows(self, settings: S, data: Mapping[str, Any]) -> Iterator[Row]:

@@ -24,6 +24,9 @@ HOLDS, FAILS = "- Holds:", "- **Does not hold:**"
 _PACKAGES = ("noiseproof", "numpy", "scipy", "scikit-learn", "numba")
 
 
+_COUNT = 100  # no share of anything, in percent or not, is so large
+
+
 class Cell(NamedTuple):
     """Mean over the rows of a cell, and its standard error (NaN for one row)."""
 
@@ -66,6 +69,7 @@ def page(
         tables(experiment, rows),
         "\n".join(verdicts),
         experiment.protocol,
+        *([f"Tried: {experiment.tried}"] if experiment.tried else []),
         f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "
         f"Settings: {options}. {versions()}.",
     ]
@@ -84,7 +88,7 @@ def _measured(experiment: Experiment[Any]) -> str:
     beside = (
         "the paper's number in brackets"
         if experiment.printed
-        else "no printed numbers to compare with"
+        else "the paper prints no number for these cells"
     )
     return f"{layout.value.capitalize().replace('_', ' ')} by {layout.curve}; {beside}."
 
@@ -118,8 +122,9 @@ def _table(experiment: Experiment[Any], rows: Sequence[Row]) -> str:
 def _text(experiment: Experiment[Any], found: Any, key: tuple[Hashable, ...]) -> str:
     if key not in found:
         return ""
-    digits = experiment.layout.digits
     mean, error = found[key]
+    is_count = mean.is_integer() and mean >= _COUNT
+    digits = 0 if is_count else experiment.layout.digits
     text = f"{mean:.{digits}f}"
     if not np.isnan(error):
         text += f" ± {error:.{digits}f}"

@@ -65,6 +65,12 @@ class TeoTable1(Experiment[Messages]):
         "`InvariantSVC` with `FeatureDeletion` and `FeatureScaling` as its attack; "
         "the larger class is the answer to everything that needs no features."
     )
+    tried = (
+        "More α for the hinge, which made it stronger on later messages. FDROP guards "
+        "against words that vanish; time changes which words are used, and how often, "
+        "as FSCALE allows. On attacked Spambase three deletions turn most spam into "
+        "mail, for every model tried."
+    )
     sizes: ClassVar = {
         "tiny": Messages(
             data=("AthR-dated", "spambase"),

@@ -6,6 +6,10 @@ each part has such a model of its own: with one part it is BMRM as published, wi
 part for each row the model is the same as in column generation. More parts take far
 fewer rounds, each of which asks the attack about every row; fewer parts take less
 memory, which is what bounds their number for many rows.
+
+The model is kept lean: a cut that had no weight for a whole round is forgotten. It is
+found again if it matters after all, and the lower bound, which only cuts with weight
+make up, stays what it is.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from numpy.typing import NDArray
 from noiseproof.objectives.invariant import Array, Cuts, LinearRisk
 from noiseproof.solvers.base import Stop
 from noiseproof.solvers.invariant.base import InvariantResult
-from noiseproof.solvers.invariant.column_generation import column_generation
+from noiseproof.solvers.invariant.column_generation import generate
+from noiseproof.solvers.invariant.linear_dual import LinearDual
 
 _PARTS = 4096
 
@@ -42,10 +47,20 @@ def bundle(
         At most so many parts.
     """
     if len(risk.mass) <= n_parts:
-        return column_generation(risk, stop)
-    result = column_generation(Parts(risk, n_parts), stop)
+        return generate(Model(risk), stop)
+    result = generate(Model(Parts(risk, n_parts)), stop)
     cuts = risk.worst(result.function)
     return replace(result, weights=risk.mass * (cuts.value >= risk.floor))
+
+
+class Model(LinearDual):
+    """The dual restricted to cuts that have weight, or had it a round ago."""
+
+    def extend(self, margin: float) -> int:
+        from noiseproof.solvers.invariant.bundle_kernels import drop_idle
+
+        drop_idle(self.size, self.beta, self.delta, self.age, self.cut, self.Q)
+        return super().extend(margin)
 
 
 class Parts(LinearRisk):

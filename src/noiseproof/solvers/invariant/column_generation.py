@@ -40,6 +40,11 @@ def column_generation(
         For the signature of all solvers.
     """
     dual = LinearDual(risk) if isinstance(risk, LinearRisk) else KernelDual(risk)
+    return generate(dual, stop)
+
+
+def generate(dual: LinearDual | KernelDual, stop: Stop) -> InvariantResult:
+    """Rounds of looking for cuts and raising the dual over those found so far."""
     value, bound, n_cuts = np.inf, -np.inf, 0
     for n_iter in range(1, stop.max_iter + 1):
         here = dual.look()

@@ -83,10 +83,11 @@ class LinearDual(Blocks):
 
     def _forget_unused(self) -> None:
         """Drop rows that no slot refers to, once they are half of all."""
-        kept, renamed = np.unique(self.cut, return_inverse=True)
-        if 2 * len(kept) < self.psi.shape[0]:
-            self.psi = self.psi[kept]
-            self.cut = renamed.reshape(self.cut.shape)
+        kept = np.zeros(self.psi.shape[0], dtype=bool)
+        kept[self.cut] = True
+        if 2 * np.count_nonzero(kept) < len(kept):
+            self.psi = self.psi[np.flatnonzero(kept)]
+            self.cut = (np.cumsum(kept) - 1)[self.cut]
 
     @property
     def _csr(self) -> tuple[Any, Any, Any]:
