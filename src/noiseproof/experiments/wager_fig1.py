@@ -32,7 +32,7 @@ from noiseproof.noise import Gaussian
 
 _RATE = 0.5
 _SCORES, _STEPS = "noise on the score", "quasi-Newton steps on AthR"
-_BY_C = "last step on AthR, by C"
+_BY_C = "last step on AthR, by log10(C)"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def training(texts: Texts, settings: Penalties) -> Iterator[Row]:
         for row in _pair(_STEPS, step, "", _after(model, best, step, X, y)):
             yield {**row, "C": best}
     for C in settings.penalties:
-        yield from _pair(_BY_C, C, "", _after(model, C, max(settings.steps), X, y))
+        found = _after(model, C, max(settings.steps), X, y)
+        yield from _pair(_BY_C, float(np.log10(C)), "", found)
 
 
 def _after(model: Any, C: float, steps: int, X: Any, y: Any) -> NoisingPenalty:

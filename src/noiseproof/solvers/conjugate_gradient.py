@@ -18,6 +18,7 @@ _COMPACT = 0.75
 _STALLED = 0.5
 # An exact Newton step, near the minimum, shrinks what is left to gain about so far
 _REACH = 1e4
+_PATIENCE = 10  # iterations; from then on another step costs less
 
 
 class Step(NamedTuple):
@@ -56,11 +57,12 @@ def newton_step(
 
     A class is done when its residual, in the norm of the preconditioner, has fallen by
     the factor `accuracy`. Where no more than `target` is left to gain the search for
-    the minimum will end; a class within reach of that goes all the way at once, which
-    costs less than another step. Gains below `decisive` will end the search, too, and a
-    badly conditioned H hides gains from short runs: there the class goes on until its
-    gain stalls. Where the curvature is not positive (a non-convex loss) it stops with
-    what it has, at least the preconditioned gradient step.
+    the minimum will end; a class within reach of that goes all the way at once, if it
+    can do so in a short run, which costs less than another step. Gains below `decisive`
+    will end the search, too, and a badly conditioned H hides gains from short runs:
+    there the class goes on until its gain stalls. Where the curvature is not positive
+    (a non-convex loss) it stops with what it has, at least the preconditioned gradient
+    step.
     """
     run = _Run(curvature, gradient, accuracy, decisive, target)
     for _ in range(_MAX_ITER):
@@ -100,10 +102,9 @@ class _Run:
         self.out = Step(
             np.zeros_like(gradient), np.zeros(k), 0.5 * self.norm2, self.preconditioner
         )
-        goal = np.asarray(accuracy) ** 2 * self.norm2
+        self.goal = np.asarray(accuracy) ** 2 * self.norm2
         target = np.broadcast_to(target, k)
         within_reach = 0.5 * self.norm2 <= _REACH * target
-        self.goal = np.where(within_reach, np.minimum(goal, 2 * target), goal)
         self.enough = np.where(within_reach, target, np.inf)
         self.active = self.norm2 > 0
 
@@ -134,7 +135,8 @@ class _Run:
         unsure = (self.gain <= self.decisive) & (
             self.iterations * gained > _STALLED * self.gain
         )
-        unsure |= gained > self.enough
+        if self.iterations < _PATIENCE:
+            unsure |= np.maximum(gained, 0.5 * norm2) > self.enough
         self.active &= (norm2 > self.goal) | (unsure & (norm2 > 0))
         ratio = norm2 / np.where(self.norm2 > 0, self.norm2, 1.0)
         self.direction = Z + ratio[:, None] * self.direction

@@ -24,7 +24,7 @@ _BLUR = 1e-15  # rounding of a value
 _DECISIVE = 10.0
 _TARGET = 0.1
 _NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
-_SAFE = 2.0
+_SAFE = 2.5  # an outlook is seldom more than twice too rosy
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
@@ -88,10 +88,10 @@ def _inexact_step(point: Point, careful: NDArray[np.bool_], stop: Stop) -> Step:
         curvature = curvature.lend(pull / (_LONGEST_STEP * width))
     settled = _EXACT if _has_few_features(point) else _ACCURACY
     accuracy = np.where(careful, _CAREFUL_ACCURACY, settled)
-    decisive, target = (
-        np.where(careful, 0.0, share * stop.tol * point.size)
-        for share in (_DECISIVE, _TARGET)
-    )
+    tolerance = np.where(careful, 0.0, stop.tol * point.size)
+    # of several classes, few are near the end at once, and the others would wait
+    target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
+    decisive = _DECISIVE * tolerance
     return newton_step(curvature, point.gradient, accuracy, decisive, target)
 
 
