@@ -28,11 +28,11 @@ PAIRS = {"AthR": (0, 15), "XGraph": (5, 1), "BbCrypt": (9, 11)}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS))
     parser.add_argument("--samples", type=int, default=50, help="of each digit")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)  # of LinearSVC, at defaults
-    for name in options.parts:
+    for name in options.parts or PARTS:
         PARTS[name](options)
 
 

@@ -28,8 +28,8 @@ BUDGET = 50
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
-    for name in parser.parse_args().parts:
+    parser.add_argument("parts", nargs="*", metavar="|".join(PARTS))
+    for name in parser.parse_args().parts or PARTS:
         PARTS[name]()
 
 
