@@ -46,7 +46,15 @@ def test_the_chain_in_processes_of_their_own(folder, model):
     assert scores[0] > 0.85
 
 
-@pytest.mark.parametrize("name", FORMATS)
+# readers of the others are tested one by one; five processes each take 20 seconds
+SLOW = pytest.mark.slow
+QUICK = {"data.csv", "data.parquet", "data-csr.npz"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=SLOW) for name in FORMATS],
+)
 def test_every_format(name, folder, tmp_path):
     path, test = tmp_path / "model.npf", folder / name.replace("data", "test")
     named = [] if "svm" in name or "npz" in name else ["--target", "kind"]
