@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import sys
 import time
 import warnings
@@ -19,6 +18,7 @@ from noiseproof.experiments.data import load
 from noiseproof.experiments.experiment import Claim, Experiment, Row, Settings
 from noiseproof.experiments.pages import page
 from noiseproof.experiments.pictures import picture
+from noiseproof.io import atomic_write
 
 _WIDTH = 78
 
@@ -98,7 +98,6 @@ def _write(stem: Path, parts: dict[str, bytes | None]) -> Iterator[Path]:
         if content is None:
             continue
         path = stem.with_name(stem.name + suffix)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        draft.write_bytes(content)
-        draft.replace(path)
+        with atomic_write(path) as file:
+            file.write(content)
         yield path

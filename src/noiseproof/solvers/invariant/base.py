@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof.solvers.base import Stop
+
 Array = NDArray[np.float64]
 
 
@@ -45,6 +47,36 @@ class InvariantResult:
     n_cuts: int
     converged: bool
     stopped: bool = False
+
+
+class Search:
+    """The best function that a solver has found so far, and the best lower bound."""
+
+    def __init__(self, stop: Stop):
+        self.stop = stop
+        self.function: Any = None
+        self.value, self.bound = np.inf, -np.inf
+        self.n_iter = 0
+        self.converged = self.stopped = False
+
+    def is_over(self, value: float, bound: float, place: Any) -> bool:
+        """Count an iteration that led to `place.function`; whether to stop there."""
+        if value < self.value:
+            self.value, self.function = value, place.function
+        self.bound = max(self.bound, bound)
+        self.n_iter += 1
+        gap = relative_gap(self.value, self.bound)
+        self.converged = gap <= self.stop.tol
+        told = np.array([self.value]), np.array([gap])
+        self.stopped = self.stop.tell(self.n_iter, *told)
+        return self.converged or self.stopped
+
+    def result(self, weights: Array, n_cuts: int) -> InvariantResult:
+        """Where the search has ended."""
+        return InvariantResult(
+            self.function, self.value, self.bound, weights, self.n_iter, n_cuts,
+            self.converged, self.stopped,
+        )  # fmt: skip
 
 
 def relative_gap(value: float, bound: float) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from noiseproof.objectives.invariant import LinearRisk
 from noiseproof.objectives.invariant_kernel import KernelRisk
 from noiseproof.solvers.base import Stop
-from noiseproof.solvers.invariant.base import InvariantResult, relative_gap
+from noiseproof.solvers.invariant.base import InvariantResult, Search
 from noiseproof.solvers.invariant.kernel_dual import KernelDual
 from noiseproof.solvers.invariant.linear_dual import LinearDual
 
@@ -45,23 +45,15 @@ def column_generation(
 
 def generate(dual: LinearDual | KernelDual, stop: Stop) -> InvariantResult:
     """Rounds of looking for cuts and raising the dual over those found so far."""
-    value, bound, n_cuts = np.inf, -np.inf, 0
-    for n_iter in range(1, stop.max_iter + 1):
-        here = dual.look()
-        if here < value:
-            value, function = here, dual.function
-        bound = max(bound, dual.bound)
-        gap = relative_gap(value, bound)
-        converged = gap <= stop.tol
-        stopped = stop.tell(n_iter, np.array([value]), np.array([gap]))
-        if converged or stopped:
+    search, n_cuts = Search(stop), 0
+    for _ in range(stop.max_iter):
+        if search.is_over(dual.look(), dual.bound, dual):
             break
-        wanted = stop.tol * abs(value)
+        wanted = stop.tol * abs(search.value)
         n_cuts += dual.extend(_VIOLATION * wanted)
-        ascend(dual, max(_SHARE * (value - bound), _ENOUGH * wanted))
-    return InvariantResult(
-        function, value, bound, dual.weights, n_iter, n_cuts, converged, stopped
-    )
+        goal = max(_SHARE * (search.value - search.bound), _ENOUGH * wanted)
+        ascend(dual, goal)
+    return search.result(dual.weights, n_cuts)
 
 
 def ascend(dual: LinearDual | KernelDual, goal: float) -> None:

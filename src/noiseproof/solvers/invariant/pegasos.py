@@ -20,7 +20,7 @@ from noiseproof.objectives.candidates import Segments
 from noiseproof.objectives.invariant import Array, Cuts, LinearRisk, squared_norm
 from noiseproof.objectives.invariant_kernel import KernelRisk, KernelRows
 from noiseproof.solvers.base import Stop
-from noiseproof.solvers.invariant.base import InvariantResult, relative_gap
+from noiseproof.solvers.invariant.base import InvariantResult, Search
 
 Rows = NDArray[np.intp]
 
@@ -42,21 +42,12 @@ def pegasos(
         For the order of the rows.
     """
     walk = _Walk(risk, np.random.RandomState(0) if rng is None else rng)
-    value, bound = np.inf, -np.inf
-    for n_iter in range(1, stop.max_iter + 1):
+    search = Search(stop)
+    for _ in range(stop.max_iter):
         walk.run()
-        here = walk.path.value_of_mean()
-        if here < value:
-            value, function = here, walk.path.function
-        bound = max(bound, walk.bound)
-        gap = relative_gap(value, bound)
-        converged = gap <= stop.tol
-        stopped = stop.tell(n_iter, np.array([value]), np.array([gap]))
-        if converged or stopped:
+        if search.is_over(walk.path.value_of_mean(), walk.bound, walk.path):
             break
-    return InvariantResult(
-        function, value, bound, walk.moved, n_iter, walk.n_cuts, converged, stopped
-    )
+    return search.result(walk.moved, walk.n_cuts)
 
 
 class _Walk:

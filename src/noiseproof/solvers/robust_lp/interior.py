@@ -19,9 +19,11 @@ whole path and not only in the optimal value. Predictor and corrector are Mehrot
 
 from __future__ import annotations
 
-import numpy as np
-from threadpoolctl import threadpool_limits
+from contextlib import nullcontext
 
+import numpy as np
+
+from noiseproof.design.threads import one_blas_thread
 from noiseproof.objectives.worst_case import DeletionHinge
 from noiseproof.solvers.base import Stop
 from noiseproof.solvers.robust_lp.base import RobustLPResult, certify, close_enough
@@ -47,19 +49,18 @@ def interior(
     n_iter = 0
     interrupted = False
     # factorisations this small lose more by waiting for each other than they share
-    blas = threadpool_limits(1 if len(path.columns) < _SMALL else None, "blas")
+    limit = one_blas_thread() if len(path.columns) < _SMALL else nullcontext()
     try:
-        while not (path.look(stop.tol) or n_iter >= stop.max_iter):
-            if not path.advance():
-                break
-            n_iter += 1
-            gap = path.value - path.bound
-            if stop.tell(n_iter, np.array([path.value]), np.array([gap])):
-                break
+        with limit:
+            while not (path.look(stop.tol) or n_iter >= stop.max_iter):
+                if not path.advance():
+                    break
+                n_iter += 1
+                gap = path.value - path.bound
+                if stop.tell(n_iter, np.array([path.value]), np.array([gap])):
+                    break
     except KeyboardInterrupt:  # keep what is reached; whoever called raises it again
         interrupted = True
-    finally:
-        blas.restore_original_limits()
     return path.result(max(n_iter, 1), stop.tol, interrupted)
 
 
