@@ -9,7 +9,8 @@ from noiseproof.design import csr as csr_module
 from noiseproof.design import dense as dense_module
 from noiseproof.design import threads as threads_module
 
-N, D, K = 45, 6, 3
+N, D, K = 45, 6, 9
+FEW = 3  # classes, where their number does not matter
 
 
 def _csr(container, dtype, index=np.int32, read_only=False):
@@ -73,7 +74,7 @@ def X(rng):
 
 
 @pytest.fixture
-def parts(rng):
+def many_parts(rng):
     """Weights, row slopes and row curvatures for K classes."""
     return {
         "W": rng.normal(size=(K, D)),
@@ -86,6 +87,18 @@ def parts(rng):
         "a0": rng.normal(size=K),
         "e0": rng.normal(size=K),
     }
+
+
+@pytest.fixture
+def parts(many_parts):
+    return _first(many_parts, FEW)
+
+
+def _first(parts, k, n=N):
+    """The parts of k classes and n rows."""
+    few = {name: part[:k] for name, part in parts.items() if name != "h"}
+    few["h"] = RowCurvature(*(h[:k, :n] for h in parts["h"]))
+    return few | {"A": parts["A"][:k, :n], "B": parts["B"][:k, :n]}
 
 
 def _verbs(X, power, W, P, S, T, A, B, h, a0, e0):
@@ -220,22 +233,32 @@ def many_threads(monkeypatch):
     return use
 
 
-def _first(parts, k, n=N):
-    """The parts of k classes and n rows."""
-    few = {name: part[:k] for name, part in parts.items() if name != "h"}
-    few["h"] = RowCurvature(*(h[:k, :n] for h in parts["h"]))
-    return few | {"A": parts["A"][:k, :n], "B": parts["B"][:k, :n]}
+@every_power
+@pytest.mark.parametrize("k", range(1, K + 1))
+@pytest.mark.parametrize("name", DESIGNS)
+def test_any_number_of_classes(name, k, power, X, many_parts):
+    design = DESIGNS[name](next(iter(STORAGES[name].values()))(X))
+    _check_verbs(design, X, power, _first(many_parts, k))
 
 
 @every_power
 @pytest.mark.parametrize("threads", [2, 7])
-@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 2, 9])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_threads_give_the_same(name, k, threads, power, X, parts, many_threads):
+def test_threads_give_the_same(name, k, threads, power, X, many_parts, many_threads):
     shares = many_threads(threads)
     design = DESIGNS[name](next(iter(STORAGES[name].values()))(X))
-    _check_verbs(design, X, power, _first(parts, k))
+    _check_verbs(design, X, power, _first(many_parts, k))
     assert set(shares) == {threads}
+
+
+@every_power
+def test_threads_that_share_classes(power, X, many_parts, many_threads, monkeypatch):
+    shares = many_threads(2)
+    monkeypatch.setattr(csr_module, "_CLASSES_PER_THREAD", 1)
+    design = DESIGNS["csr"](sp.csr_array(X))
+    _check_verbs(design, X, power, many_parts)
+    assert set(shares) == {2}
 
 
 @pytest.mark.parametrize("name", DESIGNS)

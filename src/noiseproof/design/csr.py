@@ -16,6 +16,8 @@ from noiseproof.design.threads import Workers
 
 # Waking a thread costs what some 10⁵ entries do, so less work is not shared
 _ENTRIES_PER_THREAD = 400_000
+# With fewer of them threads share rows: classes go in fours and may not come out even
+_CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
@@ -41,11 +43,12 @@ class CSRDesign(Design):
         looking on it takes almost twice as long.
         """
         with collector_paused():
-            from noiseproof.design import kernels
+            from noiseproof.design import kernels, lanes
 
-            self._kernels = kernels
+            self._kernels, self._widths = kernels, lanes.WIDTHS
+            nothing = (0, 0, 0, 0, self._widths[-1])
             none = np.empty((0, 0))
-            kernels.moments(*self._csr, 0, 0, 0, 0, none, none, True, none, none)
+            kernels.moments(*self._csr, *nothing, none, none, True, none, none)
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -62,18 +65,29 @@ class CSRDesign(Design):
 
     def _cut(self, k: int) -> list[_Part]:
         n, nnz = self.shape[0], len(self._data)
-        threads = min(self._workers.count, 1 + nnz * k // _ENTRIES_PER_THREAD)
-        if k >= threads:  # no two threads write to the same place
+        threads = 1 + nnz * k // _ENTRIES_PER_THREAD
+        if threads > 1:
+            threads = min(threads, self._workers.count)
+        if k >= _CLASSES_PER_THREAD * threads:  # no two write to the same place
             cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
             return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
         goals = np.linspace(0, nnz, threads + 1)[1:-1]
         cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
+    def _run(self, kernel: Callable[..., None], part: _Part, *arguments: Any) -> None:
+        """Run a kernel on a share: four classes at a time, then those that are left."""
+        lo, hi, start, end = part
+        for width in self._widths:
+            stop = end - (end - start) % len(width)
+            if stop > start:
+                kernel(*self._csr, lo, hi, start, stop, width, *arguments)
+            start = stop
+
     def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
         """Run a kernel whose outputs are per row, so that threads cannot collide."""
         self._workers.map(
-            lambda part: kernel(*self._csr, *part, *arguments), self._parts(k)
+            lambda part: self._run(kernel, part, *arguments), self._parts(k)
         )
 
     def _scatter(
@@ -86,7 +100,7 @@ class CSRDesign(Design):
 
         def work(part: _Part) -> list[Array]:
             own = [np.zeros(shape) for shape in shapes] if by_rows else shared
-            kernel(*self._csr, *part, *arguments, *own)
+            self._run(kernel, part, *arguments, *own)
             return own
 
         pieces = self._workers.map(work, parts)
@@ -133,7 +147,7 @@ class CSRDesign(Design):
         out, sums = self._scatter(
             self._kernels.product,
             len(P),
-            *(P, S, h.mm, h.mv, h.vv, a0, e0, power == 2),
+            *(P, S, h.mm, h.mv, h.vv, a0[None], e0[None], power == 2),
             shapes=[S.shape, (2, len(P))],
         )
         return out, sums[0], sums[1]

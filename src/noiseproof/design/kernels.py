@@ -1,9 +1,10 @@
 """Compiled loops over the stored entries of a CSR matrix.
 
 Each kernel works on the rows `lo` to `hi` and the classes `k_lo` to `k_hi`, so that
-threads can share a pass. A tile of rows is served to all classes before the next one is
-touched: the data is read from memory once per pass. Index arrays must be unsigned:
-Numba tests signed ones for negative values, which doubles the cost of a gather.
+threads can share a pass, and on one or four classes at once, as `width` says. What it
+must know of a feature lies side by side in a table, filled anew for each pass: an entry
+costs a cache line or two. Index arrays must be unsigned: Numba tests signed ones for
+negative values, which doubles the cost of a gather.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-_TILE = 256  # rows: small enough to stay in cache while the classes take turns
+from noiseproof.design.lanes import column, lanes, put_column, put_lanes, zero
 
 _compile = numba.njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"}
@@ -19,115 +20,146 @@ _compile = numba.njit(
 
 
 @_compile
-def moments(indptr, indices, data, lo, hi, k_lo, k_hi, W, S, squared, m, v):
-    for tile in range(lo, hi, _TILE):
-        for k in range(k_lo, k_hi):
-            w, s = W[k], S[k]
-            for i in range(tile, min(hi, tile + _TILE)):
-                mean = 0.0
-                variance = 0.0
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xw = x * w[j]
-                    mean += xw
-                    variance += (x * xw if squared else xw) * s[j]
-                m[k, i] = mean
-                v[k, i] = variance
+def _fill(table, k, width, arrays):
+    """Lanes of each array for each feature, then zeros."""
+    n_lanes = len(width)
+    for a in range(len(arrays)):
+        for c in range(n_lanes):
+            table[:, a * n_lanes + c] = arrays[a][k + c]
+    table[:, len(arrays) * n_lanes :] = 0.0
 
 
 @_compile
-def directions(indptr, indices, data, lo, hi, k_lo, k_hi, P, S, T, squared, a, e, u):
-    for tile in range(lo, hi, _TILE):
-        for k in range(k_lo, k_hi):
-            p, s, r = P[k], S[k], T[k]
-            for i in range(tile, min(hi, tile + _TILE)):
-                mean = 0.0
-                cross = 0.0
-                own = 0.0
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xp = x * p[j]
-                    mean += xp
-                    xxp = x * xp if squared else xp
-                    cross += xxp * s[j]
-                    own += xxp * r[j]
-                a[k, i] = mean
-                e[k, i] = 2 * cross
-                u[k, i] = own
+def _collect(table, k, width, at, out):
+    """Add the lanes from `at` on to the rows of `out`."""
+    for c in range(len(width)):
+        out[k + c] += table[:, at + c]
 
 
 @_compile
-def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, A, B, S, squared, out):
-    for tile in range(lo, hi, _TILE):
-        for k in range(k_lo, k_hi):
-            s, o = S[k], out[k]
-            for i in range(tile, min(hi, tile + _TILE)):
-                a = A[k, i]
-                b = 2 * B[k, i]
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xq = x * x if squared else x
-                    o[j] += a * x + b * xq * s[j]
+def moments(indptr, indices, data, lo, hi, k_lo, k_hi, width, W, S, squared, m, v):
+    n_lanes = len(width)
+    table = np.empty((W.shape[1], 2 * n_lanes))
+    for k in range(k_lo, k_hi, n_lanes):
+        _fill(table, k, width, (W, S))
+        for i in range(lo, hi):
+            mean = zero(width)
+            variance = zero(width)
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                xq = x * x if squared else x
+                w = lanes(table, j, 0, width)
+                mean = mean + x * w
+                variance = variance + xq * (w * lanes(table, j, n_lanes, width))
+            put_column(m, k, i, mean)
+            put_column(v, k, i, variance)
+
+
+@_compile
+def directions(
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, P, S, T, squared, a, e, u
+):
+    n_lanes = len(width)
+    table = np.empty((P.shape[1], 3 * n_lanes))
+    for k in range(k_lo, k_hi, n_lanes):
+        _fill(table, k, width, (P, S, T))
+        for i in range(lo, hi):
+            mean = zero(width)
+            cross = zero(width)
+            own = zero(width)
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                p = lanes(table, j, 0, width)
+                xqp = (x * x if squared else x) * p
+                mean = mean + x * p
+                cross = cross + xqp * lanes(table, j, n_lanes, width)
+                own = own + xqp * lanes(table, j, 2 * n_lanes, width)
+            put_column(a, k, i, mean)
+            put_column(e, k, i, 2.0 * cross)
+            put_column(u, k, i, own)
+
+
+@_compile
+def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, width, A, B, S, squared, out):
+    n_lanes = len(width)
+    table = np.empty((S.shape[1], 2 * n_lanes))
+    for k in range(k_lo, k_hi, n_lanes):
+        _fill(table, k, width, (S,))
+        for i in range(lo, hi):
+            a = column(A, k, i, width)
+            b = 2.0 * column(B, k, i, width)
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                xq = x * x if squared else x
+                o = lanes(table, j, n_lanes, width)
+                o = o + x * a + xq * (b * lanes(table, j, 0, width))
+                put_lanes(table, j, n_lanes, o)
+        _collect(table, k, width, n_lanes, out)
 
 
 @_compile
 def diagonal(
-    indptr, indices, data, lo, hi, k_lo, k_hi, mm, mv, vv, hv, S, squared, out, out_v
-):
-    for tile in range(lo, hi, _TILE):
-        for k in range(k_lo, k_hi):
-            s, o, ov = S[k], out[k], out_v[k]
-            for i in range(tile, min(hi, tile + _TILE)):
-                a = mm[k, i]
-                b = 4 * mv[k, i]
-                c = 4 * vv[k, i]
-                d = 2 * hv[k, i]
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xq = x * x if squared else x
-                    xs = xq * s[j]
-                    o[j] += a * x * x + xs * (b * x + c * xs)
-                    ov[j] += d * xq
+    indptr, indices, data, lo, hi, k_lo, k_hi, width,
+    mm, mv, vv, hv, S, squared, out, out_v,
+):  # fmt: skip
+    n_lanes = len(width)
+    table = np.empty((S.shape[1], 3 * n_lanes))
+    for k in range(k_lo, k_hi, n_lanes):
+        _fill(table, k, width, (S,))
+        for i in range(lo, hi):
+            a = column(mm, k, i, width)
+            b = 4.0 * column(mv, k, i, width)
+            c = 4.0 * column(vv, k, i, width)
+            d = 2.0 * column(hv, k, i, width)
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                xq = x * x if squared else x
+                xs = xq * lanes(table, j, 0, width)
+                o = lanes(table, j, n_lanes, width)
+                o = o + (x * x) * a + xs * (x * b + c * xs)
+                ov = lanes(table, j, 2 * n_lanes, width) + xq * d
+                put_lanes(table, j, n_lanes, o)
+                put_lanes(table, j, 2 * n_lanes, ov)
+        _collect(table, k, width, n_lanes, out)
+        _collect(table, k, width, 2 * n_lanes, out_v)
 
 
 @_compile
 def product(
-    indptr, indices, data, lo, hi, k_lo, k_hi,
+    indptr, indices, data, lo, hi, k_lo, k_hi, width,
     P, S, mm, mv, vv, a0, e0, squared, out, sums,
 ):  # fmt: skip
-    # direction, scaled weight and result of a feature side by side: an entry costs one
-    # cache line instead of three
-    packed = np.zeros((k_hi - k_lo, P.shape[1], 4))
-    for k in range(k_lo, k_hi):
-        packed[k - k_lo, :, 0] = P[k]
-        packed[k - k_lo, :, 1] = S[k]
-    for tile in range(lo, hi, _TILE):
-        for k in range(k_lo, k_hi):
-            f = packed[k - k_lo]
-            for i in range(tile, min(hi, tile + _TILE)):
-                a = 0.0
-                e = 0.0
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xp = x * f[j, 0]
-                    a += xp
-                    e += (x * xp if squared else xp) * f[j, 1]
-                a += a0[k]
-                e = 2 * e + e0[k]
-                pull_m = mm[k, i] * a + mv[k, i] * e
-                pull_v = mv[k, i] * a + vv[k, i] * e
-                sums[0, k] += pull_m
-                sums[1, k] += pull_v
-                pull_v *= 2
-                for t in range(indptr[i], indptr[i + 1]):
-                    j = indices[t]
-                    x = numba.float64(data[t])
-                    xq = x * x if squared else x
-                    f[j, 2] += pull_m * x + pull_v * xq * f[j, 1]
-    for k in range(k_lo, k_hi):
-        out[k] += packed[k - k_lo, :, 2]
+    n_lanes = len(width)
+    table = np.empty((P.shape[1], 3 * n_lanes))
+    for k in range(k_lo, k_hi, n_lanes):
+        _fill(table, k, width, (P, S))
+        for i in range(lo, hi):
+            a = zero(width)
+            e = zero(width)
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                xq = x * x if squared else x
+                p = lanes(table, j, 0, width)
+                a = a + x * p
+                e = e + xq * (p * lanes(table, j, n_lanes, width))
+            a = a + lanes(a0, 0, k, width)
+            e = 2.0 * e + lanes(e0, 0, k, width)
+            h = column(mv, k, i, width)
+            pull_m = column(mm, k, i, width) * a + h * e
+            pull_v = h * a + column(vv, k, i, width) * e
+            put_lanes(sums, 0, k, lanes(sums, 0, k, width) + pull_m)
+            put_lanes(sums, 1, k, lanes(sums, 1, k, width) + pull_v)
+            pull_v = 2.0 * pull_v
+            for t in range(indptr[i], indptr[i + 1]):
+                j = indices[t]
+                x = numba.float64(data[t])
+                xq = x * x if squared else x
+                o = lanes(table, j, 2 * n_lanes, width) + x * pull_m
+                o = o + xq * (pull_v * lanes(table, j, n_lanes, width))
+                put_lanes(table, j, 2 * n_lanes, o)
+        _collect(table, k, width, 2 * n_lanes, out)

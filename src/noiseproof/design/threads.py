@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import joblib
@@ -30,8 +30,12 @@ class Workers:
 
     def __init__(self, blas: bool) -> None:
         self._limits = one_blas_thread if blas else nullcontext
-        self.count = available_threads()
         self._pool: ThreadPoolExecutor | None = None
+
+    @cached_property
+    def count(self) -> int:
+        """Threads there may be; a question that takes longer than a little work."""
+        return available_threads()
 
     def map(
         self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False

@@ -9,9 +9,9 @@ Values are (k,), gradients (k, d + 1). Solvers see `Objective` and `Point` only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,11 @@ from noiseproof.objectives.preconditioner import Preconditioner
 from noiseproof.objectives.terms import Curvature, Term, TermPoint, TermRay
 
 _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is perfect
+
+
+def _total(parts: Iterable[Array]) -> Array:
+    """The sum, without the pass that adding the first part to 0 would cost."""
+    return reduce(np.add, parts)
 
 
 class Objective:
@@ -75,7 +80,7 @@ class Objective:
     @cached_property
     def null_value(self) -> Array:
         """Objective of the zero model, without smoothing, (k,)."""
-        return np.abs(sum(term.null_value for term in self.terms))
+        return np.abs(_total(term.null_value for term in self.terms))
 
     def at(self, theta: Array) -> Point:
         """Evaluate at θ: one pass over the data."""
@@ -110,12 +115,12 @@ class Point:
     def value(self) -> Array:
         """Objective of each class, (k,)."""
         w = self.theta * self.objective.penalized
-        return 0.5 * np.einsum("kd,kd->k", w, w) + sum(p.value for p in self.parts)
+        return 0.5 * np.einsum("kd,kd->k", w, w) + _total(p.value for p in self.parts)
 
     @cached_property
     def gradient(self) -> Array:
         """Gradient of each class, (k, d + 1)."""
-        return self.theta * self.objective.penalized + sum(
+        return self.theta * self.objective.penalized + _total(
             part.gradient for part in self.parts
         )
 
@@ -127,7 +132,7 @@ class Point:
     @property
     def smoothing_gap(self) -> Array:
         """How far the smoothed objective lies above the true one here, (k,)."""
-        return np.asarray(sum(part.smoothing_gap for part in self.parts))
+        return _total(part.smoothing_gap for part in self.parts)
 
     def hessian(self, majorized: NDArray[np.bool_] | None = None) -> PenalizedCurvature:
         """Second derivatives; for the `majorized` classes those of the majoriser."""
@@ -140,7 +145,7 @@ class Point:
     def majorizer_matrix(self, k: int) -> Array:
         """The same for class `k`, as a dense matrix."""
         matrix = np.diag(self.objective.penalized)
-        return matrix + sum(part.majorizer_matrix(k) for part in self.parts)
+        return matrix + _total(part.majorizer_matrix(k) for part in self.parts)
 
     def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
         ridge = np.tile(self.objective.penalized, (len(self.theta), 1))
@@ -203,11 +208,11 @@ class PenalizedCurvature:
     @cached_property
     def diagonal(self) -> Array:
         """Diagonal of each matrix, (k, d + 1)."""
-        return self.ridge + sum(part.diagonal for part in self.parts)
+        return self.ridge + _total(part.diagonal for part in self.parts)
 
     def product(self, P: Array) -> Array:
         """Product with one vector per class: one pass over the data."""
-        return P * self.ridge + sum(part.product(P) for part in self.parts)
+        return P * self.ridge + _total(part.product(P) for part in self.parts)
 
     def preconditioner(self) -> Preconditioner:
         """An approximate inverse."""

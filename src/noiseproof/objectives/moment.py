@@ -229,24 +229,29 @@ class MomentCurvature:
             out += additive * sum_v[:, None]
         return term.join(out, sum_m)
 
+    @cached_property
+    def _stiffness(self) -> Array:
+        """Curvature of each row along itself, or a bound that is harmless, (k, n)."""
+        design = self.term.design
+        stiffness = self.h.mm * design.squared_norms
+        doubtful = stiffness.max(axis=1, initial=0.0) > _STIFF
+        if doubtful.any():  # noise of the features makes it matter less
+            inverse = 1 / (1 + self.variance[doubtful])
+            _, leverage = design.moments(np.ones_like(inverse), inverse, 2)
+            stiffness[doubtful] = self.h.mm[doubtful] * leverage
+        return stiffness
+
     def stiff_rows(self, k: int) -> Any:
         """Rows near a kink, times the root of their curvature."""
         if not self.term.loss.kink_width:
             return None
-        design = self.term.design
-        # curvature of a row along itself; noise of the features makes it matter less
-        stiffness = self.h.mm[k] * design.squared_norms
-        if stiffness.max(initial=0.0) <= _STIFF:
-            return None
-        inverse = 1 / (1 + self.variance[k : k + 1])
-        _, leverage = design.moments(np.ones_like(inverse), inverse, 2)
-        stiffness = self.h.mm[k] * leverage[0]
+        stiffness = self._stiffness[k]
         rows = np.flatnonzero(stiffness > _STIFF)
         if len(rows) == 0:
             return None
         if len(rows) > _MOST_STIFF:
             rows = rows[np.argpartition(stiffness[rows], -_MOST_STIFF)[-_MOST_STIFF:]]
-        return design.scaled_rows(
+        return self.term.design.scaled_rows(
             rows, np.sqrt(self.h.mm[k, rows]), self.term.fit_intercept
         )
 

@@ -1,0 +1,166 @@
+"""Four classes in one register: a number type for compiled loops.
+
+A `Four` holds a float64 for each of four classes, and adds and multiplies like a float,
+lane by lane. Loops are written once, as for a single class. Compiled for `Four`, an
+entry of the data, and the cache line of its feature, serve four classes at the cost of
+one. The tuple that a loop gets as `width`, one of `WIDTHS`, says for which it is meant.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, overload, register_model
+
+WIDTHS = ((0.0, 0.0, 0.0, 0.0), (0.0,))  # the widest first
+
+_VECTOR = ir.VectorType(ir.DoubleType(), 4)
+_LANE = ir.IntType(32)
+_FUSED = ("contract", "reassoc")
+
+
+class Four(types.Type):
+    """Numba's type of four float64, a lane for each class."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Four")
+
+
+@register_model(Four)
+class _FourModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+_four = Four()
+
+
+@intrinsic
+def _pack(context, a, b, c, d):
+    def build(context, builder, signature, numbers):
+        packed = ir.Constant(_VECTOR, ir.Undefined)
+        for lane, number in enumerate(numbers):
+            packed = builder.insert_element(packed, number, _LANE(lane))
+        return packed
+
+    return _four(*[types.float64] * 4), build
+
+
+@intrinsic
+def _unpack(context, x):
+    def build(context, builder, signature, arguments):
+        numbers = [builder.extract_element(arguments[0], _LANE(c)) for c in range(4)]
+        return context.make_tuple(builder, signature.return_type, numbers)
+
+    return types.UniTuple(types.float64, 4)(_four), build
+
+
+@intrinsic
+def _sum(context, a, b):
+    def build(context, builder, signature, arguments):
+        return builder.fadd(*arguments, flags=_FUSED)
+
+    return _four(_four, _four), build
+
+
+@intrinsic
+def _product(context, a, b):
+    def build(context, builder, signature, arguments):
+        return builder.fmul(*arguments, flags=_FUSED)
+
+    return _four(_four, _four), build
+
+
+@overload(operator.add)
+def _add(a, b):
+    if a == b == _four:
+        return lambda a, b: _sum(a, b)
+    return None
+
+
+@overload(operator.mul)
+def _mul(a, b):
+    if a == b == _four:
+        return lambda a, b: _product(a, b)
+    if a == types.float64 and b == _four:
+        return lambda a, b: _product(_pack(a, a, a, a), b)
+    return None
+
+
+def zero(width: Any) -> Any:
+    """0 in every lane."""
+    raise NotImplementedError  # compiled code only, like all below
+
+
+def lanes(table: Any, row: Any, at: Any, width: Any) -> Any:
+    """The numbers from `table[row, at]` on, a lane for each."""
+    raise NotImplementedError
+
+
+def put_lanes(table: Any, row: Any, at: Any, x: Any) -> None:
+    """Store the lanes of x from `table[row, at]` on."""
+    raise NotImplementedError
+
+
+def column(rows: Any, first: Any, at: Any, width: Any) -> Any:
+    """The numbers in column `at` from the row `first` on, a lane for each."""
+    raise NotImplementedError
+
+
+def put_column(rows: Any, first: Any, at: Any, x: Any) -> None:
+    """Store the lanes of x in column `at` from the row `first` on."""
+    raise NotImplementedError
+
+
+@overload(zero)
+def _zero(width):
+    if len(width) == 1:
+        return lambda width: 0.0
+    return lambda width: _pack(0.0, 0.0, 0.0, 0.0)
+
+
+@overload(lanes)
+def _lanes(table, row, at, width):
+    if len(width) == 1:
+        return lambda table, row, at, width: table[row, at]
+    return lambda table, row, at, width: _pack(
+        table[row, at], table[row, at + 1], table[row, at + 2], table[row, at + 3]
+    )
+
+
+@overload(put_lanes)
+def _put_lanes(table, row, at, x):
+    def put_one(table, row, at, x):
+        table[row, at] = x
+
+    def put_four(table, row, at, x):
+        numbers = _unpack(x)
+        for lane in range(4):
+            table[row, at + lane] = numbers[lane]
+
+    return put_four if x == _four else put_one
+
+
+@overload(column)
+def _column(rows, first, at, width):
+    if len(width) == 1:
+        return lambda rows, first, at, width: rows[first, at]
+    return lambda rows, first, at, width: _pack(
+        rows[first, at], rows[first + 1, at], rows[first + 2, at], rows[first + 3, at]
+    )
+
+
+@overload(put_column)
+def _put_column(rows, first, at, x):
+    def put_one(rows, first, at, x):
+        rows[first, at] = x
+
+    def put_four(rows, first, at, x):
+        numbers = _unpack(x)
+        for lane in range(4):
+            rows[first + lane, at] = numbers[lane]
+
+    return put_four if x == _four else put_one
