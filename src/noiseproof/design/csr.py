@@ -34,21 +34,9 @@ class CSRDesign(Design):
         self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
-        self._load_kernels()
-
-    def _load_kernels(self) -> None:
-        """Import Numba, here to keep `import noiseproof` light, and what it compiled.
-
-        That makes a hundred thousand objects, none of them garbage: with the collector
-        looking on it takes almost twice as long.
-        """
-        with collector_paused():
+        with collector_paused():  # here, to keep `import noiseproof` light
             from noiseproof.design import kernels, lanes
-
-            self._kernels, self._widths = kernels, lanes.WIDTHS
-            nothing = (0, 0, 0, 0, self._widths[-1])
-            none = np.empty((0, 0))
-            kernels.moments(*self._csr, *nothing, none, none, True, none, none)
+        self._kernels, self._widths = kernels, lanes.WIDTHS
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -81,7 +69,8 @@ class CSRDesign(Design):
         for width in self._widths:
             stop = end - (end - start) % len(width)
             if stop > start:
-                kernel(*self._csr, lo, hi, start, stop, width, *arguments)
+                with collector_paused():  # the first call loads compiled code
+                    kernel(*self._csr, lo, hi, start, stop, width, *arguments)
             start = stop
 
     def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:

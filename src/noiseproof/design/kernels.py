@@ -19,21 +19,28 @@ _compile = numba.njit(
 )
 
 
+# Loops over single numbers: Numba's code for slices would take long to load
+
+
 @_compile
 def _fill(table, k, width, arrays):
     """Lanes of each array for each feature, then zeros."""
-    n_lanes = len(width)
-    for a in range(len(arrays)):
-        for c in range(n_lanes):
-            table[:, a * n_lanes + c] = arrays[a][k + c]
-    table[:, len(arrays) * n_lanes :] = 0.0
+    for j in range(len(table)):
+        at = 0
+        for a in range(len(arrays)):
+            for c in range(len(width)):
+                table[j, at] = arrays[a][k + c, j]
+                at += 1
+        for rest in range(at, table.shape[1]):
+            table[j, rest] = 0.0
 
 
 @_compile
 def _collect(table, k, width, at, out):
     """Add the lanes from `at` on to the rows of `out`."""
     for c in range(len(width)):
-        out[k + c] += table[:, at + c]
+        for j in range(len(table)):
+            out[k + c, j] += table[j, at + c]
 
 
 @_compile

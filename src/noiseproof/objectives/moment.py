@@ -194,16 +194,21 @@ class MomentCurvature:
         self.h = h
 
     @cached_property
+    def _additive(self) -> Array | None:
+        """Slope in w of what additive noise adds to the variance of every row."""
+        constant = self.term.law.constant
+        return 2 * constant * self.W if np.any(constant) else None
+
+    @cached_property
     def _diagonals(self) -> tuple[Array, Array]:
         design, law, h = self.term.design, self.term.law, self.h
         diagonal, variance = design.curvature_diagonal(h, self.S, law.power)
         variance = law.scale * variance
-        if np.any(law.constant):  # what additive noise adds, on every row alike
+        if self._additive is not None:
             variance += 2 * law.constant * h.v.sum(axis=1, keepdims=True)
-            additive = 2 * law.constant * self.W
             mixed = design.pullback(h.mv, h.vv, self.S, law.power)
-            own = additive * h.vv.sum(axis=1, keepdims=True)
-            diagonal += additive * (2 * mixed + own)
+            own = self._additive * h.vv.sum(axis=1, keepdims=True)
+            diagonal += self._additive * (2 * mixed + own)
         return diagonal + variance, variance
 
     @property
@@ -216,13 +221,12 @@ class MomentCurvature:
         return self.term.join(self._diagonals[0], self.h.mm.sum(axis=1))
 
     def product(self, P: Array) -> Array:
-        term, law = self.term, self.term.law
+        term, additive = self.term, self._additive
         W_p, b_p = term.split(P)
-        additive = 2 * law.constant * self.W if np.any(law.constant) else None
         none = np.zeros(len(P))
         e0 = none if additive is None else (additive * W_p).sum(axis=1)
         out, sum_m, sum_v = term.design.curvature_product(
-            W_p, self.S, self.h, b_p, e0, law.power
+            W_p, self.S, self.h, b_p, e0, term.law.power
         )
         out += self.variance * W_p
         if additive is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noiseproof.design import Array
 from noiseproof.objectives.base import PenalizedCurvature
@@ -115,17 +116,22 @@ class _Run:
         H_direction = self.curvature.product(self.direction)
         bend = dot(self.direction, H_direction)
         flat = self.active & ~(bend > 0)
+        if flat.any():
+            self._give_up(flat)
+        self.iterations += 1
+        alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)
+        self.P += alpha[:, None] * self.direction
+        self.residual -= alpha[:, None] * H_direction
+        self._turn(gained=0.5 * alpha * self.norm2)
+
+    def _give_up(self, flat: NDArray[np.bool_]) -> None:
+        """End classes whose curvature is not positive along their direction."""
         if self.iterations == 0:
             self.P[flat] = self.direction[flat]
         if not self.curvature.is_convex:
             # no end to the gain in sight: count at least what the gradient promises
             self.gain[flat] += 0.5 * self.norm2[flat]
         self.active &= ~flat
-        self.iterations += 1
-        alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)
-        self.P += alpha[:, None] * self.direction
-        self.residual -= alpha[:, None] * H_direction
-        self._turn(gained=0.5 * alpha * self.norm2)
 
     def _turn(self, gained: Array) -> None:
         """Count the gain, decide who is done, and find the next direction."""
