@@ -85,18 +85,18 @@ class CSRDesign(Design):
         """Run a kernel whose outputs are sums over rows: one copy per share of rows."""
         parts = self._parts(k)
         shared = [np.zeros(shape) for shape in shapes]
-        by_rows = len(parts) > 1 and parts[0][1] < self.shape[0]
+        by_rows = parts[0][3] == k
 
         def work(part: _Part) -> list[Array]:
-            own = [np.zeros(shape) for shape in shapes] if by_rows else shared
+            alone = by_rows and part is not parts[0]
+            own = [np.zeros(shape) for shape in shapes] if alone else shared
             self._run(kernel, part, *arguments, *own)
             return own
 
-        pieces = self._workers.map(work, parts)
-        if by_rows:  # in the order of the shares, so that results can be repeated
-            shared = [
-                sum(copies[1:], copies[0]) for copies in zip(*pieces, strict=True)
-            ]
+        for pieces in self._workers.map(work, parts):
+            if pieces is not shared:  # in order, so that results can be repeated
+                for total, piece in zip(shared, pieces, strict=True):
+                    total += piece
         return shared
 
     def _rows(self, k: int) -> Array:

@@ -19,12 +19,12 @@ _compile = numba.njit(
 )
 
 
-# Loops over single numbers: Numba's code for slices would take long to load
-
-
 @_compile
 def _fill(table, k, width, arrays):
-    """Lanes of each array for each feature, then zeros."""
+    """Lanes of each array for each feature, then zeros.
+
+    Number by number: Numba's code for slices takes longer to load than to run.
+    """
     for j in range(len(table)):
         at = 0
         for a in range(len(arrays)):

@@ -148,8 +148,8 @@ class Point:
         return matrix + _total(part.majorizer_matrix(k) for part in self.parts)
 
     def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
-        ridge = np.tile(self.objective.penalized, (len(self.theta), 1))
-        return PenalizedCurvature(ridge, parts, self.objective.is_convex)
+        nothing = np.zeros(len(self.theta))
+        return PenalizedCurvature(self.objective, parts, nothing)
 
     def ray(self, P: Array) -> Ray:
         """The objective along θ + α P."""
@@ -188,31 +188,45 @@ class Ray:
 
 
 class PenalizedCurvature:
-    """A diagonal `ridge`, (k, d + 1), plus the curvature of the terms.
+    """The curvature of the terms plus that of the penalty: 1, for the intercept 0.
 
-    The ridge is that of the penalty, 1 for weights and 0 for the intercept, unless a
-    solver lends the intercept some.
+    Parameters
+    ----------
+    objective : Objective
+        What is penalised, and whether all is convex.
+    parts : sequence of Curvature
+        The terms.
+    lent : array of shape (k,)
+        Curvature that the intercept of each class has been lent by the solver.
     """
 
-    def __init__(self, ridge: Array, parts: Sequence[Curvature], is_convex: bool):
-        self.ridge = ridge
+    def __init__(self, objective: Objective, parts: Sequence[Curvature], lent: Array):
+        self.objective = objective
         self.parts = parts
-        self.is_convex = is_convex
+        self.lent = lent
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether it can only seem negative, by rounding."""
+        return self.objective.is_convex
 
     def lend(self, damping: Array) -> PenalizedCurvature:
         """The same with curvature lent to the intercept of each class, (k,)."""
-        ridge = self.ridge.copy()
-        ridge[:, -1] += damping
-        return PenalizedCurvature(ridge, self.parts, self.is_convex)
+        return PenalizedCurvature(self.objective, self.parts, self.lent + damping)
 
-    @cached_property
+    @property
     def diagonal(self) -> Array:
-        """Diagonal of each matrix, (k, d + 1)."""
-        return self.ridge + _total(part.diagonal for part in self.parts)
+        """Diagonal of each matrix, (k, d + 1); made anew each time."""
+        total = _total(part.diagonal for part in self.parts) + self.objective.penalized
+        total[:, -1] += self.lent
+        return total
 
     def product(self, P: Array) -> Array:
         """Product with one vector per class: one pass over the data."""
-        return P * self.ridge + _total(part.product(P) for part in self.parts)
+        total = _total(part.product(P) for part in self.parts)
+        total += P * self.objective.penalized
+        total[:, -1] += self.lent * P[:, -1]
+        return total
 
     def preconditioner(self) -> Preconditioner:
         """An approximate inverse."""
@@ -230,4 +244,4 @@ class PenalizedCurvature:
     def restrict(self, classes: Any) -> PenalizedCurvature:
         """The matrices of some classes only."""
         parts = [part.restrict(classes) for part in self.parts]
-        return PenalizedCurvature(self.ridge[classes], parts, self.is_convex)
+        return PenalizedCurvature(self.objective, parts, self.lent[classes])

@@ -109,8 +109,8 @@ class MomentPoint:
         slopes = self.term.loss.slopes(*self._rows)
         return self.term.weights * slopes.m, self.term.weights * slopes.v
 
-    @cached_property
-    def gradient(self) -> Array:
+    @property
+    def gradient(self) -> Array:  # kept by the point that asks for it
         term = self.term
         slope_m, slope_v = self._slopes
         G = term.design.pullback(slope_m, slope_v, self._scaled, term.law.power)

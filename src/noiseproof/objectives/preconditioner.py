@@ -31,8 +31,6 @@ class Preconditioner:
     """
 
     def __init__(self, diagonal: Array, stiff: Sequence[Any]):
-        self.diagonal = diagonal
-        self.stiff = stiff
         typical = np.abs(diagonal).mean(axis=1, keepdims=True)
         positive = np.maximum(diagonal, _FLAT * np.maximum(typical, 1e-300))
         self._inverse = 1 / positive
