@@ -1,6 +1,7 @@
 """Fit time against the number of rows, as an exponent; peak memory against X.
 
 python benchmarks/scaling.py
+python benchmarks/scaling.py memory newsgroups   # 20 classes; needs the data
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 
 import numpy as np
 import scipy.sparse as sp
+from common import TEXT
 
 from noiseproof import DropoutSVC
 
@@ -56,16 +58,20 @@ def exponent() -> None:
     print(f"time grows as rows ^ {slope:.2f}")
 
 
+PROBLEMS = {
+    "sparse": lambda: sparse_problem(300_000),
+    "dense": lambda: dense_problem(150_000),
+    "newsgroups": lambda: TEXT["newsgroups"]()[:2],
+}
+
+
 def memory(kind: str) -> None:
     """Peak memory added by a fit, in units of X; run in a process of its own."""
-    X, y = sparse_problem(300_000) if kind == "sparse" else dense_problem(150_000)
-    size = (
-        X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-        if kind == "sparse"
-        else X.nbytes
-    )
-    small = slice(0, 100)
-    DropoutSVC(0.5, C=0.01).fit(X[small], y[small])  # compile before measuring
+    X, y = PROBLEMS[kind]()
+    arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+    size = sum(array.nbytes for array in arrays)
+    some = slice(None, None, max(1, len(y) // 500))
+    DropoutSVC(0.5, C=0.01).fit(X[some], y[some])  # compile before measuring
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     # fill what the peak had left free, so that growth is seen from here
     with open("/proc/self/statm") as status:

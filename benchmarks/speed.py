@@ -4,7 +4,7 @@
     python benchmarks/speed.py text books      # one of them
     python benchmarks/speed.py mnist           # 60,000 x 784, ten classes
     python benchmarks/speed.py copies          # explicit corruption, 64 copies
-    python benchmarks/speed.py copies newsgroups   # one setting, a quarter of an hour
+    python benchmarks/speed.py copies newsgroups   # one setting, far over 15 minutes
 
 Each line is a ratio of medians: ours / peer. Below 1 we are faster.
 """
