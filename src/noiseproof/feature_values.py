@@ -52,8 +52,8 @@ def mutual_info_values(
     )
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     classes, labels = np.unique(y, return_inverse=True)
-    labels = labels.astype(np.uint64)
     totals = np.bincount(labels, weights, minlength=len(classes))
+    labels = labels.astype(np.uint64)
     information = np.zeros(X.shape[1])
     for columns, part in _column_blocks(X):
         parts = part.data, part.indices.view("u4"), part.indptr.view("u4")

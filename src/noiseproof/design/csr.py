@@ -158,6 +158,7 @@ class CSRDesign(Design):
     def entry_blocks(self) -> Iterator[EntryBlock]:
         n = self.shape[0]
         indptr = self._indptr.astype(np.int64)
+        columns = self._matrix().indices  # signed: NumPy 1 and 2.0 count no others
         start = 0
         while start < n:
             stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_ENTRIES, "right"))
@@ -166,7 +167,7 @@ class CSRDesign(Design):
             yield CSRBlock(
                 slice(start, stop),
                 self._data[entries].astype(np.float64),
-                self._indices[entries],
+                columns[entries],
                 indptr[start : stop + 1] - indptr[start],
             )
             start = stop

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 
+from noiseproof.design import Array
 from noiseproof.estimators.base import MarginalEstimator
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.estimators.progress import with_callbacks
@@ -51,9 +53,16 @@ class MarginalClassifier(LinearClassifier, MarginalEstimator):
         labels = self._encode(y)
         weights = self._weights(X, sample_weight)
         if self.class_weight is not None:
-            per_class = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y, sample_weight=weights
-            )
-            weights = weights * per_class[labels]
+            weights = weights * self._class_weights(y, labels, weights)[labels]
         self._minimize(X, self._signs(labels), weights, parts, X_unlabeled)
         return self
+
+    def _class_weights(self, y: Any, labels: Any, weights: Array) -> Array:
+        """Weight of each class; a balanced one makes all classes weigh the same."""
+        if self.class_weight != "balanced":
+            per_class = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y
+            )
+            return np.asarray(per_class)
+        mass = np.bincount(labels, weights)  # scikit-learn 1.6 would count rows
+        return np.asarray(mass.sum() / (len(mass) * np.where(mass > 0, mass, 1.0)))

@@ -70,7 +70,8 @@ def factorise(diagonal: Array, terms: RowTerms, y: Array | None) -> Solve | None
         return lambda right: np.append(inner(right[:-1]), np.float64(0.0))
     counts = np.diff(terms.indptr.astype(np.intp))
     pulled = np.repeat(terms.by_pull * y, counts) * terms.pull
-    cross: Array = np.bincount(terms.indices, pulled, d).astype(np.float64)
+    columns = terms.indices.astype(np.intp)
+    cross: Array = np.bincount(columns, pulled, d).astype(np.float64)
     across = inner(cross)
     total = float(terms.by_pull.sum())
     corner = max(total - float(cross @ across), _ROUNDING * total)

@@ -74,7 +74,7 @@ class NewtonSystem:
             problem.price, problem.base, row, entry,
         )  # fmt: skip
         mass = np.repeat(problem.weights, counts) * self.a * entry[Z]
-        kept = np.bincount(self.indices, mass, d)
+        kept = np.bincount(self.indices.astype(np.intp), mass, d)
         at.u[:] = np.maximum([kept, -kept], 0.0) + product / self.C
         return at
 
