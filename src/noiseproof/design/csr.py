@@ -53,9 +53,7 @@ class CSRDesign(Design):
 
     def _cut(self, k: int) -> list[_Part]:
         n, nnz = self.shape[0], len(self._data)
-        threads = 1 + nnz * k // _ENTRIES_PER_THREAD
-        if threads > 1:
-            threads = min(threads, self._workers.count)
+        threads = self._workers.at_most(1 + nnz * k // _ENTRIES_PER_THREAD)
         if k >= _CLASSES_PER_THREAD * threads:  # no two write to the same place
             cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
             return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]

@@ -68,7 +68,7 @@ class DenseDesign(Design):
         """Do `work` on every block, rows shared by threads; sum what it returns."""
         n, d = self.shape
         products = n * d * k
-        threads = min(self._workers.count, n, 1 + products // _PRODUCTS_PER_THREAD)
+        threads = self._workers.at_most(min(n, 1 + products // _PRODUCTS_PER_THREAD))
         cuts = np.linspace(0, n, threads + 1).astype(int).tolist()
 
         def run(part: tuple[int, int]) -> list[Any]:

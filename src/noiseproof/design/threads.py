@@ -37,6 +37,10 @@ class Workers:
         """Threads there may be; a question that takes longer than a little work."""
         return available_threads()
 
+    def at_most(self, wanted: int) -> int:
+        """Threads for work that `wanted` of them would share."""
+        return min(wanted, self.count) if wanted > 1 else 1
+
     def map(
         self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False
     ) -> list[Out]:
