@@ -19,12 +19,12 @@ import numpy as np
 import scipy.optimize
 from common import TEXT
 
-from noiseproof.design import as_design
-from noiseproof.losses import make_loss
+from noiseproof._marginal import SOLVERS, Stop, minimize
+from noiseproof._marginal.losses import make_loss
+from noiseproof._marginal.objective import marginal_objective
+from noiseproof._marginal.solving import Result
+from noiseproof._rows import as_design
 from noiseproof.noise import Dropout
-from noiseproof.objectives import marginal_objective
-from noiseproof.solvers import SOLVERS, Stop, minimize
-from noiseproof.solvers.base import Result
 
 LIMIT = 30.0  # seconds
 REPEATS = 5

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments.data import load
+from experiments.teo_fig1 import FewDigits, draw, machines, support_vectors
 from sklearn.base import clone
-
-from noiseproof.experiments.data import load
-from noiseproof.experiments.teo_fig1 import FewDigits, draw, machines, support_vectors
 
 GAMMA = 0.02
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import noiseproof
 from noiseproof import bounds, datasets, evaluation, report, structured
+from noiseproof._marginal import SOLVERS
+from noiseproof._marginal.losses import LOSSES
+from noiseproof._rows import DESIGNS
 from noiseproof.attacks import ATTACKS, digit_invariances
-from noiseproof.design import DESIGNS
 from noiseproof.estimators import ESTIMATORS
-from noiseproof.losses import LOSSES
 from noiseproof.noise import NOISES
-from noiseproof.solvers import SOLVERS
 
 FUNCTIONS = (
     noiseproof.save,

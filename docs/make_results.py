@@ -11,8 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from noiseproof.experiments import EXPERIMENTS
-from noiseproof.experiments.pages import FAILS, HOLDS
+from experiments import EXPERIMENTS
+from experiments.pages import FAILS, HOLDS
 
 HERE = Path(__file__).parent
 PAGE, KEPT = HERE / "RESULTS.md", HERE / "results"

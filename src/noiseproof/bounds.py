@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_array
 
-from noiseproof.attacks.budget import check_budget
-from noiseproof.attacks.rows import stored_rows
-from noiseproof.objectives.worst_case import DeletionHinge
+from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._rows import stored_rows
+from noiseproof.attacks.feature_deletion import check_budget
 
 __all__ = [
     "PacBayesBound",

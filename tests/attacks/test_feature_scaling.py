@@ -117,7 +117,7 @@ def test_threads_change_nothing(monkeypatch):
     attack = FeatureScaling(2, 0.5, 2.0)
     alone = attack.worst(X, y, coef, b), attack.margin_drop(X, y, coef, b)
     monkeypatch.setattr("noiseproof.attacks.feature_scaling._WORTH_THREADS", 0)
-    monkeypatch.setattr("noiseproof.design.threads.available_threads", lambda: 50)
+    monkeypatch.setattr("noiseproof._rows.threads.available_threads", lambda: 50)
     shared = attack.worst(X, y, coef, b), attack.margin_drop(X, y, coef, b)
     np.testing.assert_array_equal(shared[0], alone[0])
     np.testing.assert_array_equal(shared[1], alone[1])

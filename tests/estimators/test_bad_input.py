@@ -1,5 +1,6 @@
 """What is wrong is said in one clear sentence, before any work is done."""
 
+import noiseproof.estimators.marginal as base_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,14 +8,13 @@ from problems import dataset, marginal_models
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import noiseproof.estimators.base as base_module
 from noiseproof import (
     DropoutExponentialClassifier,
     DropoutLogisticRegression,
     DropoutPoissonRegressor,
     DropoutSVC,
 )
-from noiseproof.losses import LOSSES
+from noiseproof._marginal.losses import LOSSES
 from noiseproof.noise import Dropout, Gaussian, Laplace, Poisson
 
 D = 5

@@ -15,9 +15,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from noiseproof import InvariantSVC
+from noiseproof._invariant.candidates import Candidates
+from noiseproof._invariant.costs import make_costs
 from noiseproof.attacks import ATTACKS, Attack, FeatureDeletion
-from noiseproof.objectives.candidates import Candidates
-from noiseproof.objectives.invariant_costs import make_costs
 
 SOLVERS = ["column_generation", "bundle", "pegasos"]
 

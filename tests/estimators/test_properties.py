@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from problems import CONVEX_KEYS, dataset, loss_key, marginal_models, noises, problem
 from sklearn.base import clone
 
-from noiseproof.design import as_design
-from noiseproof.losses import LOSSES
+from noiseproof._marginal.losses import LOSSES
+from noiseproof._marginal.objective import marginal_objective
+from noiseproof._rows import as_design
 from noiseproof.noise import NOISES
-from noiseproof.objectives import marginal_objective
 
 D = 4
 TOL = 1e-12

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof import RobustLPClassifier, mutual_info_values
+from noiseproof._deletion.interior import Path
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import make_leaky_labels
-from noiseproof.solvers.robust_lp.interior import Path
 
 
 def data(n=120, d=8, k=2, seed=0):

@@ -15,7 +15,7 @@ from noiseproof import (
     DropoutRidgeClassifier,
     DropoutSVC,
 )
-from noiseproof.losses import expectations
+from noiseproof._marginal.losses import expectations
 from noiseproof.noise import NOISES, Gaussian
 
 C = 0.8

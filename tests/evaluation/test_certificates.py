@@ -18,7 +18,8 @@ from sklearn.svm import LinearSVC
 
 from noiseproof import DropoutSVC
 from noiseproof.attacks import ATTACKS, FeatureDeletion, FeatureScaling, NormBall
-from noiseproof.evaluation import certify, robustness_curve, smallest_change
+from noiseproof.evaluation import certificates as smallest_change
+from noiseproof.evaluation import certify, robustness_curve
 
 VALUES = {
     "none": lambda rng, d: None,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
+from noiseproof._rows import contain
 from noiseproof.attacks import Attack, FeatureDeletion
-from noiseproof.evaluation.containers import contain
 from noiseproof.evaluation.perturbations import as_perturbation
 from noiseproof.noise import NOISES, Dropout, Gaussian
 

@@ -5,10 +5,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-
-from noiseproof.experiments import EXPERIMENTS, run
-from noiseproof.experiments.data import READERS
-from noiseproof.experiments.made import MADE
+from experiments import EXPERIMENTS, run
+from experiments.data import READERS
+from experiments.made import MADE
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -4,12 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from experiments.harm import DeleteGroups, Greedy, score
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from noiseproof._rows import contain
 from noiseproof.attacks import FeatureDeletion
-from noiseproof.evaluation.containers import contain
-from noiseproof.experiments.harm import DeleteGroups, Greedy, score
 
 SEED = np.random.SeedSequence(0)
 

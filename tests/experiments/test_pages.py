@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-
-from noiseproof.experiments.experiment import (
+from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
@@ -16,8 +15,8 @@ from noiseproof.experiments.experiment import (
     close,
     mean,
 )
-from noiseproof.experiments.pages import FAILS, HOLDS, cells, page, tables
-from noiseproof.experiments.runner import run_experiment
+from experiments.pages import FAILS, HOLDS, cells, page, tables
+from experiments.runner import run_experiment
 
 ROWS = [
     {"data": "a", "level": 0.5, "model": "M", "error": 0.25},

@@ -4,8 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-
-from noiseproof.experiments import run
+from experiments import run
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from experiments.tuning import cross_validated, fitted, tuned_curve
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from noiseproof.evaluation import robustness_curve
-from noiseproof.experiments.tuning import cross_validated, fitted, tuned_curve
 
 GRID = {"C": [1e-4, 1e-2, 1.0, 100.0]}
 

@@ -6,10 +6,10 @@ import cvxpy as cp
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from noiseproof.objectives.candidates import Candidates
-from noiseproof.objectives.invariant_costs import make_costs
-from noiseproof.objectives.invariant_kernel import KernelRisk
-from noiseproof.objectives.invariant_linear import ListedRisk
+from noiseproof._invariant.candidates import Candidates
+from noiseproof._invariant.costs import make_costs
+from noiseproof._invariant.kernel_risk import KernelRisk
+from noiseproof._invariant.linear_risk import ListedRisk
 
 
 def table(rng, n=25, d=4, k=3):

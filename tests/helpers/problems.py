@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from noiseproof.design import DESIGNS
+from noiseproof._marginal.losses import LOSSES, expectations
+from noiseproof._marginal.objective import marginal_objective
+from noiseproof._rows import DESIGNS
 from noiseproof.estimators import ESTIMATORS
-from noiseproof.losses import LOSSES, expectations
 from noiseproof.noise import NOISES
-from noiseproof.objectives import marginal_objective
 
 LOSS_KEYS = [pytest.param(key, id="-".join(key)) for key in LOSSES]
 CONVEX_KEYS = [

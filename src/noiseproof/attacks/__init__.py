@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from noiseproof.attacks.base import Attack, LinearModel
-from noiseproof.attacks.ellipsoid import Ellipsoid
 from noiseproof.attacks.feature_deletion import FeatureDeletion
 from noiseproof.attacks.feature_scaling import FeatureScaling
-from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
-from noiseproof.attacks.linear_maps import LinearMaps
-from noiseproof.attacks.norm_ball import NormBall
+from noiseproof.attacks.images import (
+    ImageRotation,
+    ImageScale,
+    ImageShear,
+    ImageShift,
+    LinearMaps,
+)
 from noiseproof.attacks.trajectory import Trajectory
+from noiseproof.attacks.translation import Ellipsoid, NormBall
 from noiseproof.attacks.union import Union, digit_invariances
 
 ATTACKS: dict[str, type[Attack]] = {

@@ -45,7 +45,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from noiseproof.attacks.rows import as_container, readable, stack, zero_missing
+from noiseproof._rows import as_container, readable, stack, zero_missing
 
 Array = NDArray[np.float64]
 

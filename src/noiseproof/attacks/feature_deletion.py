@@ -1,4 +1,4 @@
-"""Deletion of features whose total value stays within a budget."""
+"""Checks of budgets and feature values, before any work."""
 
 from __future__ import annotations
 
@@ -8,16 +8,44 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof.attacks.base import Array, Attack, LinearModel
-from noiseproof.attacks.budget import check_budget, effective_budget
-from noiseproof.attacks.feature_scaling import FeatureScaling
-from noiseproof.attacks.rows import (
+from noiseproof._rows import (
     as_container,
     is_stored,
     readable,
     stored_rows,
     unsigned,
 )
+from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.feature_scaling import FeatureScaling
+
+_ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
+
+
+def check_budget(budget: float, values: Any, n_features: int) -> Array:
+    """The feature values as an array, or one sentence: bad values or a bad budget."""
+    v = np.ones(n_features) if values is None else np.asarray(values, dtype=np.float64)
+    if v.shape != (n_features,):
+        raise ValueError(
+            f"Feature values must be one number per feature, {n_features}; "
+            f"got shape {v.shape}."
+        )
+    if not np.all(np.isfinite(v)) or np.any(v < 0):
+        raise ValueError("Feature values must be finite and not negative.")
+    total = float(v.sum())
+    if not 0 <= budget <= total * (1 + _ROUNDING):
+        raise ValueError(
+            f"The budget must lie between 0 and the total value of the features, "
+            f"{total:g}; got {budget!r}."
+        )
+    return v
+
+
+def effective_budget(budget: float, values: Array) -> float:
+    """The budget with room for rounding; whole, if whole features are all there is."""
+    if np.all((values == 0) | (values == 1)):
+        return float(np.floor(budget * (1 + _ROUNDING)))
+    return budget * (1 + _ROUNDING)
+
 
 _MODES = ("best", "greedy")
 

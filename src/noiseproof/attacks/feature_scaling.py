@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from noiseproof._rows import Workers, as_container, entries, readable
 from noiseproof.attacks.base import Array, Attack, LinearModel
-from noiseproof.attacks.rows import as_container, entries, readable
-from noiseproof.design.threads import Workers
 
 _WORTH_THREADS = 2**19  # entries
 

@@ -1,18 +1,144 @@
-"""What may happen to an image: it is moved, turned, resized or sheared a little.
-
-Each of these attacks is finite and lists few ways. Images are flat rows of pixels;
-what comes in from outside of the image is zero.
-"""
+"""What may happen to an image: it is moved, turned, resized or sheared a little."""
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof.attacks.affine import Matrix, affine_map, image_shape
-from noiseproof.attacks.linear_maps import LinearMaps
+from noiseproof._rows import as_container, assemble, readable, zero_missing
+from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
+
+
+class LinearMaps(Attack):
+    """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
+
+    Missing entries (NaN) of a row that is changed count as zero.
+    """
+
+    def maps(self, n_features: int) -> list[Any]:
+        """Sparse matrices of shape (d, d), without the identity.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        maps : list of CSR arrays of shape (n_features, n_features)
+            One per way to change a row.
+        """
+        raise NotImplementedError
+
+    def candidates(self, x: ArrayLike) -> Array:
+        return self.all_candidates(np.reshape(np.asarray(x), (1, -1)))[0]
+
+    def all_candidates(self, X: Any) -> Array:
+        X = readable(X)
+        maps = self.maps(X.shape[1])
+        ways = np.empty((X.shape[0], len(maps) + 1, X.shape[1]))
+        ways[:, 0] = X.toarray() if sp.issparse(X) else X
+        clean = np.ascontiguousarray(np.nan_to_num(ways[:, 0], nan=0.0).T)
+        for j, M in enumerate(maps, start=1):
+            ways[:, j] = (M @ clean).T
+        return ways
+
+    def worst(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Any:
+        given, X = X, readable(X)
+        choice = self._margins(X, y, coef, intercept).argmin(axis=1)
+        clean, maps = zero_missing(X), self.maps(X.shape[1])
+        parts = []
+        for j in np.unique(choice):
+            rows = np.flatnonzero(choice == j)
+            part = X[rows] if j == 0 else clean[rows] @ maps[j - 1].T
+            parts.append((rows, part.astype(X.dtype, copy=False)))
+        return as_container(assemble(parts, X), given)
+
+    def margin_drop(
+        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
+    ) -> Array:
+        margins = self._margins(readable(X), y, coef, intercept)
+        return margins[:, 0] - margins.min(axis=1)
+
+    def _margins(self, X: Any, y: Any, coef: Any, intercept: Any) -> NDArray[Any]:
+        """Margins of all candidates of all rows, without making them: (n, c)."""
+        model = LinearModel(X, y, coef, intercept)
+        seen = [model.coef, *((M.T @ model.coef.T).T for M in self.maps(X.shape[1]))]
+        scores = np.asarray(zero_missing(X) @ np.vstack(seen).T)
+        scores = scores.reshape(-1, len(seen), len(model.coef)) + model.intercept
+        return score_leads(scores, model.label).min(axis=2)
+
+
+Matrix = tuple[float, float, float, float]
+
+
+@lru_cache(maxsize=512)
+def affine_map(
+    matrix: Matrix, shift: tuple[float, float], shape: tuple[int, int]
+) -> Any:
+    """The (d, d) matrix that transforms a flat image, d = height times width.
+
+    The new pixel at p is the old image at A (p - c) + c - shift, c the centre of the
+    image: the mean of the four pixels around that place, weighted by nearness. All is
+    zero outside of the image. It equals `scipy.ndimage.affine_transform` of order 1 in
+    the mode "grid-constant", for all images at once.
+
+    Parameters
+    ----------
+    matrix : tuple of 4 floats
+        A, row by row; the inverse of what happens to the image.
+    shift : tuple of 2 floats
+        How far the image moves, down and to the right.
+    shape : tuple of 2 ints
+        Height and width.
+
+    Returns
+    -------
+    map : CSR array of shape (d, d)
+        Do not change it: it is shared.
+    """
+    height, width = shape
+    centre = (np.array(shape) - 1) / 2
+    new = np.indices(shape).reshape(2, -1) - centre[:, None]
+    old = np.reshape(matrix, (2, 2)) @ new + (centre - shift)[:, None]
+    corner = np.floor(old).astype(int)
+    part = old - corner
+    total = sp.csr_array((height * width, height * width))
+    for down in (0, 1):
+        for right in (0, 1):
+            row, column = corner[0] + down, corner[1] + right
+            weight = np.abs(1 - down - part[0]) * np.abs(1 - right - part[1])
+            inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+            inside &= weight > 0
+            pixels = np.flatnonzero(inside), (row * width + column)[inside]
+            total = total + sp.csr_array((weight[inside], pixels), shape=total.shape)
+    return total
+
+
+def image_shape(shape: Any, n_features: int) -> tuple[int, int]:
+    """Height and width of images with so many pixels, or one clear sentence."""
+    if shape is None:
+        side = math.isqrt(n_features)
+        if side * side != n_features:
+            raise ValueError(
+                f"Rows of {n_features} features are no square images: give "
+                "shape=(height, width)."
+            )
+        return side, side
+    if len(shape) != 2 or math.prod(shape) != n_features:
+        raise ValueError(
+            f"shape={shape!r} must be (height, width) of images with {n_features} "
+            "pixels, as many as X has features."
+        )
+    return int(shape[0]), int(shape[1])
+
 
 _STILL = (0.0, 0.0)
 _FOUR = ((-1, 0), (1, 0), (0, -1), (0, 1))

@@ -9,19 +9,18 @@ Index arrays must be unsigned: Numba tests signed ones for negative values.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+from noiseproof._rows.compiling import compiled
 
 
-@_compile
+@compiled
 def _before(g, v, h, u):
     """Whether gain g at value v is a better bargain than h at u; value 0 is free."""
     return g * u > h * v
 
 
-@_compile
+@compiled
 def _pivot(gain, value, ids, lo, hi):
     """The middle one of the first, the last and the central bargain."""
     a, b, c = ids[lo], ids[(lo + hi) // 2], ids[hi - 1]
@@ -32,7 +31,7 @@ def _pivot(gain, value, ids, lo, hi):
     return b
 
 
-@_compile
+@compiled
 def _partition(gain, value, ids, lo, hi):
     """Better bargains than a pivot first, worse ones last, equal ones between.
 
@@ -58,7 +57,7 @@ def _partition(gain, value, ids, lo, hi):
     return start, stop, better, same
 
 
-@_compile
+@compiled
 def fill(gain, value, ids, count, budget):
     """Fractional knapsack: reorder ids[:count] so that the best bargains come first.
 
@@ -84,7 +83,7 @@ def fill(gain, value, ids, count, budget):
     return lo, 0.0
 
 
-@_compile
+@compiled
 def _round_down(gain, value, ids, count, budget, full):
     """Whole features only: the relaxation's, then what still fits, best bargain first.
 
@@ -120,7 +119,7 @@ def _round_down(gain, value, ids, count, budget, full):
     return full
 
 
-@_compile
+@compiled
 def _largest_gains(gain, value, ids, count, budget):
     """Dekel and Shamir's greedy adversary: largest gain first, whatever still fits."""
     full = 0
@@ -134,7 +133,7 @@ def _largest_gains(gain, value, ids, count, budget):
     return full
 
 
-@_compile
+@compiled
 def _sum(gain, ids, count):
     total = 0.0
     for t in range(count):
@@ -142,7 +141,7 @@ def _sum(gain, ids, count):
     return total
 
 
-@_compile
+@compiled
 def _attack_rival(
     indices, data, start, size, own, other, values, budget, greedy, gain, value, ids
 ):
@@ -173,7 +172,7 @@ def _attack_rival(
     return lead, bound, _sum(gain, ids, full), full
 
 
-@_compile
+@compiled
 def delete(
     indptr, indices, data, label, coef, intercept, values, budget, greedy, deleted
 ):

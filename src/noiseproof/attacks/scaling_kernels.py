@@ -9,21 +9,21 @@ ones for negative values.
 
 from __future__ import annotations
 
-import numba
+from functools import partial
+
 import numpy as np
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
+from noiseproof._rows.compiling import compiled
+
 # without NaN and -0, and with sums in any order, these too use vector instructions
-_compile_fast = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"}
-)
+_compile_fast = partial(compiled, fastmath=("nnan", "nsz", "reassoc"))
 
 _TOP = np.finfo(np.float64).max
 _NEAR = 0.1  # neighbouring rows differ about so much
 _GUESSES = 10  # after so many, halving is the safer way
 
 
-@_compile
+@compiled
 def _count(gain, bar):
     count = 0
     for t in range(len(gain)):
@@ -47,7 +47,7 @@ def _sum(gain, bar):
     return total
 
 
-@_compile
+@compiled
 def _bar(gain, k, guess):
     """The height that the k largest gains exceed, or all positive ones if fewer.
 
@@ -83,7 +83,7 @@ def _bar(gain, k, guess):
     return bar, k - above
 
 
-@_compile
+@compiled
 def _gain(lead, low, high):
     """What scaling takes from a lead; zero if nothing, or if the entry is missing."""
     down, up = lead * (1 - low), lead * (1 - high)
@@ -91,7 +91,7 @@ def _gain(lead, low, high):
     return best if best > 0 else 0.0
 
 
-@_compile
+@compiled
 def _leads_and_gains(columns, entries, own, other, low, high, lead, gain):
     """What each entry gives to the lead over a rival, and what scaling takes of it."""
     if len(columns) == len(own):  # a full row needs no look at its columns
@@ -105,7 +105,7 @@ def _leads_and_gains(columns, entries, own, other, low, high, lead, gain):
         gain[t] = _gain(lead[t], low, high)
 
 
-@_compile
+@compiled
 def _apply(entries, lead, gain, bar, n_equal, low, high, scaled):
     """Scale what gains more than the bar, and the first few that gain as much."""
     for t in range(len(entries)):
@@ -120,7 +120,7 @@ def _apply(entries, lead, gain, bar, n_equal, low, high, scaled):
             n_equal -= 1
 
 
-@_compile
+@compiled
 def scale(indptr, indices, data, label, coef, leads, k, low, high, out):
     """Scale features of every row; the worst of all rival classes counts.
 

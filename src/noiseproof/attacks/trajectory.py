@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
+from noiseproof._rows import as_container, assemble, readable, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
-from noiseproof.attacks.rows import as_container, assemble, readable, zero_missing
 
 Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 

@@ -1,10 +1,4 @@
-"""Attacks that move every row within the same convex set around it.
-
-The worst move against one rival class is the one that goes furthest along the
-difference u of the two weight vectors, and the drop of the margin is the support
-function of the set at u. Neither depends on the row, so there is one move per pair of
-classes, however many rows there are.
-"""
+"""Attacks that move every row within the same convex set around it."""
 
 from __future__ import annotations
 
@@ -14,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from noiseproof._rows import as_container, readable
 from noiseproof.attacks.base import Array, Attack, LinearModel
-from noiseproof.attacks.rows import as_container, readable
 
 
 class Translation(Attack):
@@ -105,3 +99,109 @@ def _incomplete(X: Any) -> list[tuple[int, NDArray[np.bool_]]]:
         (i, holes[[i]].toarray()[0] == 0)
         for i in np.flatnonzero(holes.sum(axis=1)).tolist()
     ]
+
+
+class NormBall(Translation):
+    """Add to each row any δ with ‖δ‖ <= radius in the norm of order `ord`.
+
+    The margin against a rival class r drops by radius ‖w_y - w_r‖_*, in the dual norm:
+    that of order 1/(1 - 1/ord). For order 1 a single entry of each row moves, so a
+    sparse matrix stays sparse; for the others `worst` stores every entry that has a
+    weight.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        The largest norm of δ.
+    ord : {1, 2, inf}, default=2
+        Which norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from noiseproof.attacks import NormBall
+    >>> X, y, coef = [[1.0, 1.0]], [1], [3.0, -4.0]
+    >>> NormBall(radius=0.5).margin_drop(X, y, coef)
+    array([2.5])
+    >>> NormBall(radius=0.5).worst(X, y, coef)
+    array([[0.7, 1.4]])
+    >>> NormBall(radius=0.5, ord=np.inf).worst(X, y, coef)
+    array([[0.5, 1.5]])
+    >>> NormBall(radius=0.5, ord=1).worst(X, y, coef)
+    array([[1. , 1.5]])
+    """
+
+    def __init__(self, radius: float = 1.0, ord: float = 2):
+        self.radius = radius
+        self.ord = ord
+
+    def moves(self, directions: Array) -> Array:
+        if self.ord == np.inf:
+            return self.radius * np.sign(directions)
+        if self.ord == 2:
+            length = np.linalg.norm(directions, axis=1, keepdims=True)
+            return self.radius * directions / np.where(length > 0, length, 1)
+        rows, top = np.arange(len(directions)), np.abs(directions).argmax(axis=1)
+        moves = np.zeros_like(directions)
+        moves[rows, top] = self.radius * np.sign(directions[rows, top])
+        return moves
+
+    def check(self, n_features: int) -> None:
+        if not (np.isfinite(self.radius) and self.radius >= 0):
+            raise ValueError(
+                f"NormBall.radius must be finite and not negative; got {self.radius!r}."
+            )
+        if self.ord not in (1, 2, np.inf):
+            raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {self.ord!r}.")
+
+
+class Ellipsoid(Translation):
+    """Add to each row any δ with δᵀ S⁻¹ δ <= 1.
+
+    The margin against a rival class r drops by √(uᵀ S u), u = w_y - w_r. Training
+    against it is the second-order cone program of Teo et al. 2008, section 4. Where S
+    is singular, δ stays in its range.
+
+    Parameters
+    ----------
+    covariance : float, array-like of shape (d,) or (d, d), default=None
+        S: a number times the identity, its diagonal, or all of it, symmetric and
+        positive semidefinite. None means the identity.
+
+    Examples
+    --------
+    >>> from noiseproof.attacks import Ellipsoid
+    >>> X, y, coef = [[1.0, 1.0]], [1], [3.0, 4.0]
+    >>> Ellipsoid().margin_drop(X, y, coef)
+    array([5.])
+    >>> Ellipsoid([1.0, 0.0]).worst(X, y, coef)
+    array([[0., 1.]])
+    """
+
+    def __init__(self, covariance: ArrayLike | None = None):
+        self.covariance = covariance
+
+    def moves(self, directions: Array) -> Array:
+        S = self._matrix()
+        ahead = directions @ S if S.ndim == 2 else directions * S
+        square = np.einsum("md,md->m", directions, ahead)[:, None]
+        return ahead / np.sqrt(np.where(square > 0, square, 1))
+
+    def check(self, n_features: int) -> None:
+        S, d = self._matrix(), n_features
+        if S.shape not in ((), (d,), (d, d)) or not np.all(np.isfinite(S)):
+            raise ValueError(
+                f"Ellipsoid.covariance must be a finite number, {d} of them or a "
+                f"({d}, {d}) matrix for X with {d} features; got shape {S.shape}."
+            )
+        rounding = 1e-9 * np.abs(S).max(initial=0.0)
+        symmetric = S.ndim < 2 or np.allclose(S, S.T, rtol=0, atol=rounding)
+        spectrum = S if S.ndim < 2 else np.linalg.eigvalsh(S)
+        if not symmetric or spectrum.min(initial=0.0) < -rounding:
+            raise ValueError(
+                "Ellipsoid.covariance must be symmetric and positive semidefinite."
+            )
+
+    def _matrix(self) -> Array:
+        S = 1.0 if self.covariance is None else self.covariance
+        return np.asarray(S, dtype=np.float64)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._rows import as_container, assemble, readable
 from noiseproof.attacks.base import Array, Attack, LinearModel
 from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
-from noiseproof.attacks.rows import as_container, assemble, readable
 
 
 class Union(Attack):

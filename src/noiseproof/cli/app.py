@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noiseproof import __version__
+from noiseproof._version import __version__
 from noiseproof.cli.certify import certify
 from noiseproof.cli.demo import demo
 from noiseproof.cli.evaluate import evaluate

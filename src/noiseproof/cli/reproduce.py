@@ -36,7 +36,7 @@ def reproduce(
       noiseproof reproduce wager-table3
       noiseproof reproduce chen-fig1 --full --out results
     """
-    from noiseproof.experiments import EXPERIMENTS
+    from experiments import EXPERIMENTS
 
     if list_:
         _show_list(json)
@@ -51,8 +51,9 @@ def reproduce(
 
 
 def _show_list(json: bool) -> None:
+    from experiments import EXPERIMENTS
+
     from noiseproof.cli.output import say, show_json
-    from noiseproof.experiments import EXPERIMENTS
 
     if json:
         show_json({name: e.title for name, e in EXPERIMENTS.items()})
@@ -63,8 +64,9 @@ def _show_list(json: bool) -> None:
 
 
 def _run(name: str, size: str, out: Path, json: bool) -> None:
+    from experiments import run
+
     from noiseproof.cli.output import note, say, show_json
-    from noiseproof.experiments import run
 
     report = run(name, size, out, progress=note)
     if json:

@@ -34,8 +34,8 @@ def tune(
     """
     from sklearn.base import clone, is_regressor
     from sklearn.model_selection import ParameterGrid
-    from sklearn.utils import _safe_indexing
 
+    from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import perturbed_scorer
 
     encoder, estimator = pipeline[:-1], pipeline[-1]

@@ -2,7 +2,52 @@
 
 from __future__ import annotations
 
-from noiseproof._lazy import lazily
+from noiseproof.estimators.corrupted_copies import CorruptedCopies
+from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
+from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+from noiseproof.estimators.dropout_ridge import DropoutRidge
+from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
+from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
+from noiseproof.estimators.dropout_svc import DropoutSVC
+from noiseproof.estimators.invariant_svc import InvariantSVC
+from noiseproof.estimators.robust_lp import RobustLPClassifier
+from noiseproof.estimators.robust_perceptron import RobustPerceptron
+from noiseproof.estimators.structured_svm import StructuredSVM
+from noiseproof.estimators.virtual_examples import VirtualExamples
+from noiseproof.estimators.virtual_support_vectors import VirtualSupportVectors
 
-__all__ = ["ESTIMATORS"]  # all of them by a short name
-__getattr__ = lazily(__name__, {"ESTIMATORS": "registry"})
+ESTIMATORS: dict[str, type] = {
+    "dropout-svc": DropoutSVC,
+    "dropout-logistic": DropoutLogisticRegression,
+    "dropout-ridge-classifier": DropoutRidgeClassifier,
+    "dropout-exponential": DropoutExponentialClassifier,
+    "dropout-ridge": DropoutRidge,
+    "dropout-poisson": DropoutPoissonRegressor,
+    "dropout-sgd": DropoutSGDClassifier,
+    "corrupted-copies": CorruptedCopies,
+    "robust-lp": RobustLPClassifier,
+    "robust-perceptron": RobustPerceptron,
+    "virtual-examples": VirtualExamples,
+    "virtual-support-vectors": VirtualSupportVectors,
+    "invariant-svc": InvariantSVC,
+    "structured-svm": StructuredSVM,
+}
+
+__all__ = [
+    "ESTIMATORS",
+    "CorruptedCopies",
+    "DropoutExponentialClassifier",
+    "DropoutLogisticRegression",
+    "DropoutPoissonRegressor",
+    "DropoutRidge",
+    "DropoutRidgeClassifier",
+    "DropoutSGDClassifier",
+    "DropoutSVC",
+    "InvariantSVC",
+    "RobustLPClassifier",
+    "RobustPerceptron",
+    "StructuredSVM",
+    "VirtualExamples",
+    "VirtualSupportVectors",
+]

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from noiseproof.estimators.delegation import Delegator
+from noiseproof._rows import read_training
+from noiseproof._sklearn import HasMethods, Interval, _check_sample_weight
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.validation import read_training
+from noiseproof.estimators.meta import Delegator
 from noiseproof.noise import Noise, as_noise
 
 

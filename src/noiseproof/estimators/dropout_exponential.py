@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from noiseproof.estimators.classifier import MarginalClassifier
+from noiseproof.estimators.marginal import MarginalClassifier
 
 
 class DropoutExponentialClassifier(MarginalClassifier):

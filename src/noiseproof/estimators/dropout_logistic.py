@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from noiseproof.design import Array
-from noiseproof.estimators.classifier import MarginalClassifier
+from noiseproof._rows import Array
+from noiseproof.estimators.marginal import MarginalClassifier
 
 
 class DropoutLogisticRegression(MarginalClassifier):

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noiseproof.design import Array
-from noiseproof.estimators.regressor import MarginalRegressor
+from noiseproof._rows import Array
+from noiseproof.estimators.marginal import MarginalRegressor
 
 
 class DropoutPoissonRegressor(MarginalRegressor):

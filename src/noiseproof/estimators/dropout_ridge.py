@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from noiseproof.estimators.regressor import MarginalRegressor
+from noiseproof.estimators.marginal import MarginalRegressor
 
 
 class DropoutRidge(MarginalRegressor):

@@ -8,18 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
-from noiseproof.design import Array
+from noiseproof._marginal.online import OnlineState, Patience
+from noiseproof._rows import Array, read_training, remember_missing, zero_missing
+from noiseproof._sklearn import Interval, StrOptions, _check_sample_weight
 from noiseproof.estimators.linear import LinearClassifier
-from noiseproof.estimators.validation import (
-    read_training,
-    remember_missing,
-    zero_missing,
-)
 from noiseproof.noise import Dropout, as_noise
-from noiseproof.solvers.online import OnlineState, Patience
 
 
 class DropoutSGDClassifier(LinearClassifier):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval
-
-from noiseproof.estimators.classifier import MarginalClassifier
-from noiseproof.losses import Loss, make_loss
+from noiseproof._marginal.losses import Loss, make_loss
+from noiseproof._sklearn import Interval
+from noiseproof.estimators.marginal import MarginalClassifier
 
 
 class DropoutSVC(MarginalClassifier):

@@ -9,15 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
+from noiseproof._invariant import INVARIANT_SOLVERS, InvariantResult
+from noiseproof._marginal import Stop
+from noiseproof._rows import Array, one_blas_thread
+from noiseproof._sklearn import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+)
 from noiseproof.attacks import Attack
-from noiseproof.design import Array
-from noiseproof.design.threads import one_blas_thread
-from noiseproof.estimators.progress import WRAPPERS, CallbackSupportMixin, reporting
-from noiseproof.solvers import Stop
-from noiseproof.solvers.invariant import INVARIANT_SOLVERS, InvariantResult
+from noiseproof.estimators.progress import reporting
 
 
 class InvariantEstimator(CallbackSupportMixin):

@@ -8,11 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._invariant.candidates import list_candidates
+from noiseproof._invariant.costs import make_costs
+from noiseproof._invariant.kernel_risk import KernelRisk
+from noiseproof._invariant.linear_risk import AttackedRisk, ListedRisk, class_weights
+from noiseproof._rows import (
+    Array,
+    read_new,
+    read_training,
+    remember_missing,
+    zero_missing,
+)
+from noiseproof._sklearn import Interval, StrOptions, with_callbacks
 from noiseproof.attacks import Attack
-from noiseproof.design import Array
 from noiseproof.estimators.equal_rows import merge_equal_rows
 from noiseproof.estimators.invariant_base import InvariantEstimator
 from noiseproof.estimators.kernel_choice import (
@@ -21,21 +31,6 @@ from noiseproof.estimators.kernel_choice import (
     settle_gamma,
 )
 from noiseproof.estimators.linear import LinearClassifier
-from noiseproof.estimators.progress import with_callbacks
-from noiseproof.estimators.validation import (
-    read_new,
-    read_training,
-    remember_missing,
-    zero_missing,
-)
-from noiseproof.objectives.candidates import list_candidates
-from noiseproof.objectives.invariant_costs import make_costs
-from noiseproof.objectives.invariant_kernel import KernelRisk
-from noiseproof.objectives.invariant_linear import (
-    AttackedRisk,
-    ListedRisk,
-    class_weights,
-)
 
 
 class InvariantSVC(InvariantEstimator, LinearClassifier):

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof.design import Array
-from noiseproof.estimators.validation import read_new
+from noiseproof._rows import Array, read_new
 
 
 class LinearModel(BaseEstimator):

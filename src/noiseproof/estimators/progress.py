@@ -7,23 +7,6 @@ from contextlib import contextmanager
 from math import isnan
 from typing import Any
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    WRAPPERS = 1  # frames that `with_callbacks` puts around a method
-except ImportError:  # scikit-learn before 1.9
-    WRAPPERS = 0
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's own, which came with 1.9."""
-
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave a method as it is."""
-        return method
-
-
-__all__ = ["WRAPPERS", "CallbackSupportMixin", "Report", "reporting", "with_callbacks"]
-
 Report = Callable[[int, float, float], bool]
 
 

@@ -8,14 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from noiseproof.attacks.budget import check_budget
-from noiseproof.attacks.rows import stored_rows
+from noiseproof._deletion.feature_values import mutual_info_values
+from noiseproof._rows import remember_missing, stored_rows
+from noiseproof._sklearn import CallbackSupportMixin, Interval, StrOptions
+from noiseproof.attacks.feature_deletion import check_budget
 from noiseproof.estimators.linear import LinearClassifier
-from noiseproof.estimators.progress import CallbackSupportMixin
-from noiseproof.estimators.validation import remember_missing
-from noiseproof.feature_values import mutual_info_values
 
 Array = NDArray[np.float64]
 

@@ -10,19 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
-from noiseproof.estimators.progress import WRAPPERS, reporting, with_callbacks
-from noiseproof.estimators.robust_base import Array, RobustClassifier
-from noiseproof.estimators.validation import read_training
-from noiseproof.objectives.worst_case import DeletionHinge
-from noiseproof.solvers import Stop
-from noiseproof.solvers.robust_lp import (
-    ROBUST_LP_SOLVERS,
-    RobustLPResult,
-    in_chunks,
+from noiseproof._deletion import ROBUST_LP_SOLVERS, RobustLPResult, in_chunks
+from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._marginal import Stop
+from noiseproof._rows import read_training
+from noiseproof._sklearn import (
+    WRAPPERS,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    with_callbacks,
 )
+from noiseproof.estimators.progress import reporting
+from noiseproof.estimators.robust_base import Array, RobustClassifier
 
 
 class RobustLPClassifier(RobustClassifier):

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from noiseproof.attacks.budget import effective_budget
-from noiseproof.attacks.rows import unsigned
-from noiseproof.estimators.progress import reporting, with_callbacks
+from noiseproof._rows import READ, read_training, unsigned
+from noiseproof._sklearn import Interval, with_callbacks
+from noiseproof.attacks.feature_deletion import effective_budget
+from noiseproof.estimators.progress import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
-from noiseproof.estimators.validation import READ, read_training
 
 
 class RobustPerceptron(RobustClassifier):
@@ -206,7 +205,7 @@ class RobustPerceptron(RobustClassifier):
 
     def _learn(self, rows: Any, signs: Any, order: Any, step: float) -> None:
         # Numba is imported here, at the first pass, to keep the import light
-        from noiseproof.solvers.robust_perceptron_kernels import learn
+        from noiseproof._deletion.perceptron_kernels import learn
 
         values = self.feature_values_
         price = self.margin / (values.sum() - self.budget_)

@@ -10,12 +10,12 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noiseproof._invariant.structured import Multiclass, StructuredProblem
+from noiseproof._invariant.structured.risk import StructuredRisk
+from noiseproof._sklearn import with_callbacks
 from noiseproof.attacks import Attack
 from noiseproof.estimators.equal_rows import merge_equal_rows
 from noiseproof.estimators.invariant_base import InvariantEstimator
-from noiseproof.estimators.progress import with_callbacks
-from noiseproof.structured import Multiclass, StructuredProblem
-from noiseproof.structured.risk import StructuredRisk
 
 _READ = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 

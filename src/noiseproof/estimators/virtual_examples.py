@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
-from noiseproof.estimators.virtual_base import VirtualBase
+from noiseproof.estimators.meta import VirtualBase
 
 
 class VirtualExamples(VirtualBase):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from noiseproof.estimators.virtual_base import VirtualBase
+from noiseproof.estimators.meta import VirtualBase
 
 
 class VirtualSupportVectors(VirtualBase):

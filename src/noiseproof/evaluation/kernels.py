@@ -20,15 +20,13 @@ Index arrays must be unsigned: Numba tests signed ones for negative values.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from noiseproof._rows.compiling import compiled
 from noiseproof.attacks.kernels import fill
 
-_compile = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_compile
+@compiled
 def _relaxed(weight, value, order, here, got, room, whole):
     """The most value that can be had from position `here` on, with parts of features.
 
@@ -44,7 +42,7 @@ def _relaxed(weight, value, order, here, got, room, whole):
     return np.floor(got + 1e-9) if whole else got
 
 
-@_compile
+@compiled
 def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
     """Spare the most value within the capacity, depth first.
 
@@ -84,7 +82,7 @@ def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
     return _relaxed(weight, value, order, 0, 0.0, capacity, whole), False
 
 
-@_compile
+@compiled
 def _sift(order, key, root, stop):
     """Let the key at `root` sink until both its children are larger."""
     while 2 * root + 1 < stop:
@@ -97,7 +95,7 @@ def _sift(order, key, root, stop):
         root = child
 
 
-@_compile
+@compiled
 def _sort(order, key):
     """Heapsort, largest key first: NumPy's sort takes seconds to compile."""
     count = len(order)
@@ -108,7 +106,7 @@ def _sort(order, key):
         _sift(order, key, 0, stop)
 
 
-@_compile
+@compiled
 def _cheapest(weight, value, ids, count, capacity, search, at_most):
     """The least total value of features to change.
 
@@ -145,7 +143,7 @@ def _cheapest(weight, value, ids, count, capacity, search, at_most):
     return max(total - most, 0.0), spared, done
 
 
-@_compile
+@compiled
 def _terms(own, rival, x, factors, unit):
     """A feature's part of the lead, and what the worst change leaves of it.
 
@@ -159,7 +157,7 @@ def _terms(own, rival, x, factors, unit):
     return gain - doubt, least, gain + doubt, most
 
 
-@_compile
+@compiled
 def _differences(columns, x, own, rival, values, factors, unit, work):
     """What each change takes from the lead.
 
@@ -180,7 +178,7 @@ def _differences(columns, x, own, rival, values, factors, unit, work):
     return count, rest, left
 
 
-@_compile
+@compiled
 def _overtake(row, lead, ties_hold, values, factors, search, at_most, work):
     """The cheapest change of a row that lets one rival win.
 
@@ -211,7 +209,7 @@ def _overtake(row, lead, ties_hold, values, factors, search, at_most, work):
     return cost, done, spared, count
 
 
-@_compile
+@compiled
 def _is_certain(row, lead, ties_hold, factors, marks):
     """Whether the rival wins after the marked changes, all terms at their most."""
     columns, x, own, rival, unit = row
@@ -229,7 +227,7 @@ def _is_certain(row, lead, ties_hold, factors, marks):
     return most < 0 if ties_hold else most <= 0
 
 
-@_compile
+@compiled
 def cheapest_changes(
     indptr, indices, data, own, model, values, factors, precision, search, changed
 ):

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from noiseproof._rows import Container
 from noiseproof.attacks import Attack
-from noiseproof.evaluation.containers import Container
 from noiseproof.evaluation.linear import linear_view
 from noiseproof.noise import Noise
 

@@ -14,6 +14,14 @@ from __future__ import annotations
 
 from noiseproof.io.atomic import atomic_write
 from noiseproof.io.container import FileFormatError
+from noiseproof.io.export import as_sklearn
 from noiseproof.io.model import load, read_notes, save
 
-__all__ = ["FileFormatError", "atomic_write", "load", "read_notes", "save"]
+__all__ = [
+    "FileFormatError",
+    "as_sklearn",
+    "atomic_write",
+    "load",
+    "read_notes",
+    "save",
+]

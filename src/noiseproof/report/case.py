@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, gen_batches
+from sklearn.utils import gen_batches
 
+from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.models import last_step
 from noiseproof.report.features import feature_names, input_names
 from noiseproof.report.plan import Plan

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from noiseproof.evaluation.models import read_models, try_out
-from noiseproof.evaluation.progress import following
+from noiseproof.evaluation.progress_bar import following
 from noiseproof.report.case import Case
 from noiseproof.report.features import places_of, places_of_groups
 from noiseproof.report.plan import Plan

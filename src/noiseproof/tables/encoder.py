@@ -16,14 +16,14 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     StandardScaler,
 )
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
     validate_data,
 )
 
-from noiseproof.estimators.validation import READ
+from noiseproof._rows import READ
+from noiseproof._sklearn import StrOptions
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
 

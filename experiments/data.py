@@ -1,0 +1,126 @@
+"""The one door to data: the papers' files, or made data of the same form."""
+
+from __future__ import annotations
+
+import io
+import lzma
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import MaxAbsScaler
+
+from experiments.images import read_images
+from noiseproof.datasets import load_imdb, load_mnist, load_spambase, load_texts
+from noiseproof.datasets.loaders import PAIRS, Texts, data_file
+
+_AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
+
+
+class Split(NamedTuple):
+    """Rows to train on and rows to test on."""
+
+    X_train: Any
+    y_train: Any
+    X_test: Any
+    y_test: Any
+
+
+class Rows(NamedTuple):
+    """Rows in random order, with labels in ±1."""
+
+    X: Any
+    y: Any
+
+
+class Dated(NamedTuple):
+    """Texts of two newsgroups, 0 and 1, numbered as they came in.
+
+    `early` tells the ones to learn from; the others were written later.
+    """
+
+    texts: list[str]
+    y: Any
+    early: Any
+    number: Any
+
+
+def load(name: str, *, made: bool = False) -> Any:
+    """Data by name; `made` gives a little generated data of the same form.
+
+    Parameters
+    ----------
+    name : str
+        A key of `READERS`.
+    made : bool, default=False
+        Whether to generate data instead of reading the papers'.
+    """
+    if made:
+        from experiments.made import MADE
+
+        return MADE[name]()
+    return READERS[name]()
+
+
+def _amazon_counts(domain: str) -> Split:
+    path = data_file(f"amazon_{domain}_5000.npz.xz", _AMAZON)
+    with lzma.open(path) as file, np.load(io.BytesIO(file.read())) as z:
+        parts = (z["data"].astype(float), z["indices"].astype(np.int32), z["indptr"])
+        X, y, n = sp.csr_matrix(parts, shape=z["shape"]), z["y"], int(z["n_train"])
+    return Split(X[:n], y[:n].astype(int), X[n:], y[n:].astype(int))
+
+
+def _amazon_texts(domain: str) -> Texts:
+    path = data_file("amazon_labelled_text.tsv.xz", _AMAZON)
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    own = [row for row in rows if row[0] == domain]
+    labels = np.array([int(row[1]) for row in own])
+    return Texts([f"{row[3]} {row[4]}" for row in own], labels)
+
+
+def _newsgroups_dated(name: str) -> Dated:
+    path = data_file("newsgroups_pairs_text.tsv.xz", "20 Newsgroups, bydate version")
+    with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        rows = [line.split("\t")[:3] for line in file]
+    own = [row for row in rows if row[1] in PAIRS[name]]
+    early = np.array([row[0] == "train" for row in own])
+    return Dated(*load_texts(name), early, np.array([int(row[2]) for row in own]))
+
+
+def _mnist() -> Split:
+    return Split(*load_mnist("train"), *load_mnist("test"))
+
+
+def _four_or_seven() -> Rows:
+    X, y = load_mnist(digits=(4, 7))
+    return _shuffled(X, y == 7)
+
+
+def _spambase() -> Rows:
+    X, y = load_spambase()
+    return _shuffled(MaxAbsScaler().fit_transform(np.log1p(X)), y == 1)
+
+
+def _shuffled(X: Any, positive: Any) -> Rows:
+    order = np.random.default_rng(0).permutation(len(positive))
+    return Rows(X[order], np.where(positive, 1, -1)[order])
+
+
+READERS: dict[str, Callable[[], Any]] = {
+    **{name: partial(_amazon_counts, name) for name in ("books", "kitchen")},
+    **{f"{name}-text": partial(_amazon_texts, name) for name in ("books", "kitchen")},
+    **{
+        name: partial(load_texts, name)
+        for name in ("RT", "Subj", "IMDB-2k", "AthR", "XGraph", "BbCrypt")
+    },
+    **{f"{name}-dated": partial(_newsgroups_dated, name) for name in PAIRS},
+    "imdb": load_imdb,
+    "imdb-bigrams": partial(load_imdb, bigrams=True),
+    "spambase": _spambase,
+    "mnist": _mnist,
+    "mnist-4-7": _four_or_seven,
+    "images": read_images,
+}

@@ -1,0 +1,148 @@
+"""The Markdown page of one experiment."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.experiment import (
+    Claim,
+    Experiment,
+    Layout,
+    Row,
+    Settings,
+    distinct,
+    select,
+)
+
+HOLDS, FAILS = "- Holds:", "- **Does not hold:**"
+_PACKAGES = ("noiseproof", "numpy", "scipy", "scikit-learn", "numba")
+
+
+_COUNT = 100  # no share of anything, in percent or not, is so large
+
+
+class Cell(NamedTuple):
+    """Mean over the rows of a cell, and its standard error (NaN for one row)."""
+
+    mean: float
+    error: float
+
+
+def cells(rows: Sequence[Row], layout: Layout) -> dict[tuple[Hashable, ...], Cell]:
+    """Each cell of the table, in order of appearance."""
+    groups: dict[tuple[Hashable, ...], list[float]] = {}
+    for row in rows:
+        groups.setdefault(layout.key(row), []).append(row[layout.value])
+    return {key: _cell(np.asarray(values)) for key, values in groups.items()}
+
+
+def _cell(values: Any) -> Cell:
+    if len(values) == 1:
+        return Cell(float(values[0]), float("nan"))
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    return Cell(float(np.mean(values)), float(error))
+
+
+def page(
+    experiment: Experiment[Any],
+    size: str,
+    settings: Settings,
+    rows: Sequence[Row],
+    claims: Sequence[Claim],
+    seconds: float,
+) -> str:
+    """Table, verdicts, and everything needed to run it again."""
+    verdicts = [
+        f"{HOLDS if claim.holds else FAILS} {claim.text} ({claim.numbers})."
+        for claim in claims
+    ]
+    options = ", ".join(f"{k} = {_plain(v)}" for k, v in asdict(settings).items())
+    parts = [
+        f"## {experiment.name}: {experiment.title}",
+        f"{experiment.paper}. {_measured(experiment)}",
+        tables(experiment, rows),
+        "\n".join(verdicts),
+        experiment.protocol,
+        *([f"Tried: {experiment.tried}"] if experiment.tried else []),
+        f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "
+        f"Settings: {options}. {versions()}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(experiment: Experiment[Any], size: str) -> str:
+    """What to type for the same again; the tiny size is for tests, from Python."""
+    if size == "tiny":
+        return f'`run("{experiment.name}", "tiny")`'
+    return f"`noiseproof reproduce {experiment.name} --{size}`"
+
+
+def _measured(experiment: Experiment[Any]) -> str:
+    layout = experiment.layout
+    beside = (
+        "the paper's number in brackets"
+        if experiment.printed
+        else "the paper prints no number for these cells"
+    )
+    return f"{layout.value.capitalize().replace('_', ' ')} by {layout.curve}; {beside}."
+
+
+def tables(experiment: Experiment[Any], rows: Sequence[Row]) -> str:
+    """A table for each panel, a line for each x, a column for each curve."""
+    panel = experiment.layout.panel
+    if panel is None:
+        return _table(experiment, rows)
+    return "\n\n".join(
+        f"**{name}**\n\n{_table(experiment, select(rows, **{panel: name}))}"
+        for name in distinct(rows, panel)
+    )
+
+
+def _table(experiment: Experiment[Any], rows: Sequence[Row]) -> str:
+    layout = experiment.layout
+    found = cells(rows, layout)
+    curves = list(dict.fromkeys(key[-1] for key in found))
+    lines = list(dict.fromkeys(key[:-1] for key in found))
+    head = [layout.x.replace("_", " "), *map(str, curves)]
+    body = [
+        [_plain(line[-1]), *(_text(experiment, found, (*line, c)) for c in curves)]
+        for line in lines
+    ]
+    return "\n".join(
+        f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *body]
+    )
+
+
+def _text(experiment: Experiment[Any], found: Any, key: tuple[Hashable, ...]) -> str:
+    if key not in found:
+        return ""
+    mean, error = found[key]
+    is_count = mean.is_integer() and mean >= _COUNT
+    digits = 0 if is_count else experiment.layout.digits
+    text = f"{mean:.{digits}f}"
+    if not np.isnan(error):
+        text += f" ± {error:.{digits}f}"
+    return text + (f" ({experiment.printed[key]})" if key in experiment.printed else "")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(map(_plain, value)) + ")"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def versions() -> str:
+    """Python and the packages that the numbers depend on."""
+    found = [f"Python {platform.python_version()}"]
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:  # run from a source tree
+            continue
+    return ", ".join(found)

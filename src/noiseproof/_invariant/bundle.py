@@ -1,0 +1,92 @@
+"""Bundle method: a cutting-plane model of the risk, refined until it is accurate.
+
+BMRM (Teo et al. 2007) bounds the mean loss from below by the maximum of affine
+functions, one a round. Here the rows are first dealt into parts, and the mean loss of
+each part has such a model of its own: with one part it is BMRM as published, with a
+part for each row the model is the same as in column generation. More parts take far
+fewer rounds, each of which asks the attack about every row; fewer parts take less
+memory, which is what bounds their number for many rows.
+
+The model is kept lean: a cut that had no weight for a whole round is forgotten. It is
+found again if it matters after all, and the lower bound, which only cuts with weight
+make up, stays what it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noiseproof._invariant.base import InvariantResult
+from noiseproof._invariant.column_generation import generate
+from noiseproof._invariant.linear_dual import LinearDual
+from noiseproof._invariant.risk import Array, Cuts, LinearRisk
+from noiseproof._stop import Stop
+
+_PARTS = 4096
+
+
+def bundle(
+    risk: LinearRisk, stop: Stop, rng: Any = None, *, n_parts: int = _PARTS
+) -> InvariantResult:
+    """Minimise R; `rng` is not used.
+
+    Parameters
+    ----------
+    risk : LinearRisk
+        What to minimise.
+    stop : Stop
+        When to stop; an iteration is a pass over the rows.
+    rng : object
+        For the signature of all solvers.
+    n_parts : int
+        At most so many parts.
+    """
+    if len(risk.mass) <= n_parts:
+        return generate(Model(risk), stop)
+    result = generate(Model(Parts(risk, n_parts)), stop)
+    cuts = risk.worst(result.function)
+    return replace(result, weights=risk.mass * (cuts.value >= risk.floor))
+
+
+class Model(LinearDual):
+    """The dual restricted to cuts that have weight, or had it a round ago."""
+
+    def extend(self, margin: float) -> int:
+        from noiseproof._invariant.bundle_kernels import drop_idle
+
+        drop_idle(self.size, self.beta, self.delta, self.age, self.cut, self.Q)
+        return super().extend(margin)
+
+
+class Parts(LinearRisk):
+    """The same risk with rows dealt into parts, which count as rows.
+
+    Parameters
+    ----------
+    risk : LinearRisk
+        The risk of single rows.
+    n_parts : int
+        Number of parts.
+    """
+
+    def __init__(self, risk: LinearRisk, n_parts: int):
+        self.risk = risk
+        n = len(risk.mass)
+        part = np.arange(n) % n_parts
+        mass: Any = np.bincount(part, risk.mass, minlength=n_parts)
+        shares = risk.mass / mass[part]
+        self._means = sp.csr_array((shares, (part, np.arange(n))), (n_parts, n))
+        super().__init__(mass, self._means @ risk.floor, risk.alpha, risk.n_weights)
+
+    def worst(self, w: Array, rows: NDArray[np.intp] | None = None) -> Cuts:
+        cuts = self.risk.worst(w)
+        active = cuts.value > self.risk.floor
+        psi = self._means @ sp.diags_array(active.astype(float)) @ cuts.psi
+        delta = self._means @ np.where(active, cuts.delta, self.risk.floor)
+        value = self._means @ np.maximum(cuts.value, self.risk.floor)
+        return Cuts(sp.csr_array(psi), delta, value)

@@ -1,0 +1,78 @@
+"""Column generation: Teo et al. 2008, algorithm 1, all rows looked at together.
+
+Each round finds the worst cut of every row at f, adds those that are violated to the
+rows' working sets, and maximises the dual (6) over the working sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noiseproof._invariant.base import InvariantResult, Search
+from noiseproof._invariant.kernel_dual import KernelDual
+from noiseproof._invariant.kernel_risk import KernelRisk
+from noiseproof._invariant.linear_dual import LinearDual
+from noiseproof._invariant.risk import LinearRisk
+from noiseproof._stop import Stop
+
+_VIOLATION = 0.1  # of the accuracy asked for: a cut must be so much too high
+_ENOUGH = 0.7  # of the accuracy asked for: the best that a restricted dual needs
+_SHARE = 0.1  # of the gap: how well a restricted dual is solved
+_SWEEPS = 400
+_CREEPING = 200  # sweeps, after which something better is tried
+_STEPS = 2  # within a block, before the next one has its turn
+
+
+def column_generation(
+    risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
+) -> InvariantResult:
+    """Minimise R; `rng` is not used.
+
+    Parameters
+    ----------
+    risk : LinearRisk or KernelRisk
+        What to minimise.
+    stop : Stop
+        When to stop; an iteration is a round.
+    rng : object
+        For the signature of all solvers.
+    """
+    dual = LinearDual(risk) if isinstance(risk, LinearRisk) else KernelDual(risk)
+    return generate(dual, stop)
+
+
+def generate(dual: LinearDual | KernelDual, stop: Stop) -> InvariantResult:
+    """Rounds of looking for cuts and raising the dual over those found so far."""
+    search, n_cuts = Search(stop), 0
+    for _ in range(stop.max_iter):
+        if search.is_over(dual.look(), dual.bound, dual):
+            break
+        wanted = stop.tol * abs(search.value)
+        n_cuts += dual.extend(_VIOLATION * wanted)
+        goal = max(_SHARE * (search.value - search.bound), _ENOUGH * wanted)
+        ascend(dual, goal)
+    return search.result(dual.weights, n_cuts)
+
+
+def ascend(dual: LinearDual | KernelDual, goal: float) -> None:
+    """Raise the restricted dual until its own gap is below `goal`.
+
+    Blocks without excess are left out of further sweeps until all others are done.
+    """
+    rng = np.random.default_rng(0)
+    n = len(dual.size)
+    order, active = np.arange(n), n
+    for n_sweeps in range(1, _SWEEPS + 1):
+        rng.shuffle(order[:active])
+        found, idle = dual.sweep(order[:active], 0.5 * goal / n, _STEPS)
+        if found > goal:
+            active = max(active - idle, 1)
+        elif active < n:
+            active = n
+        elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures
+            break
+        if n_sweeps % _CREEPING == 0 and dual.solve(0.5 * goal):
+            break
+    dual.refresh()

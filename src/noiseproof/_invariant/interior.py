@@ -1,0 +1,80 @@
+"""The restricted problem by an interior-point method, for few weights.
+
+Moves between two cuts at a time creep where cuts are nearly parallel, as they are for
+features with a large common offset. With few weights the whole problem
+
+    min over w, ξ of  α/2 ‖w‖² + Σ_i p_i ξ_i   such that   ξ_i >= δ_z + ψ_z·w
+
+(z the cuts of row i, β their multipliers, s their slacks) is soon solved by Newton's
+method on the conditions
+
+    α w + Ψᵀβ = 0,   Σ_{z of i} β_z = p_i,   β_z s_z = μ → 0.
+
+Eliminating ξ and β leaves (αI + Cᵀ diag(β/s) C) dw = r, in which the rows of C are
+those of Ψ less their mean over the cuts of the same row, weighted by β/s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from noiseproof._invariant.working_sets import Array, Index
+
+_ITERATIONS = 100
+_TARGET = 0.1  # of μ, in each step
+_ROOM = 0.99  # of the way to the boundary
+_NOTHING = 1e-8  # of a row's weight
+
+
+def interior(
+    psi: Array, delta: Array, start: Index, mass: Array, alpha: float, goal: float
+) -> Array:
+    """Weights β of the cuts near the optimum.
+
+    Parameters
+    ----------
+    psi : array of shape (m, n_weights)
+        Cuts, those of one row after those of the other.
+    delta : array of shape (m,)
+        Their heights.
+    start : array of int of shape (n,)
+        Where the cuts of each row begin.
+    mass : array of shape (n,)
+        Weights of the rows.
+    alpha : float
+        Strength of the penalty.
+    goal : float
+        Gap to reach.
+    """
+    counts = np.diff(np.append(start, len(delta)))
+    owner = np.repeat(np.arange(len(start)), counts)
+    w, beta = np.zeros(psi.shape[1]), (mass / counts)[owner]
+    slack = np.maximum.reduceat(delta, start)[owner] - delta + 1.0
+    reach = float(np.abs(psi).max(initial=0.0)) / alpha
+    for _ in range(_ITERATIONS):
+        gap, residual = float(beta @ slack), alpha * w + psi.T @ beta
+        # w will be taken from β, so the two must agree as well
+        if gap + reach * float(np.abs(residual).sum()) <= goal:
+            break
+        aim, theta = _TARGET * gap / len(beta) / slack - beta, beta / slack
+        total = np.add.reduceat(theta, start)
+        mean = np.add.reduceat(theta[:, None] * psi, start) / total[:, None]
+        C = psi - mean[owner]
+        H = alpha * np.eye(len(w)) + C.T @ (theta[:, None] * C)
+        try:
+            d_w = cho_solve(cho_factor(H), -residual - C.T @ aim)
+        except LinAlgError:  # as accurate as can be
+            break
+        d_slack = (np.add.reduceat(aim, start) / total)[owner] - C @ d_w
+        d_beta = aim - theta * d_slack
+        step = min(_longest(beta, d_beta), _longest(slack, d_slack))
+        w, beta, slack = w + step * d_w, beta + step * d_beta, slack + step * d_slack
+    beta[beta < _NOTHING * mass[owner]] = 0.0
+    return beta * (mass / np.add.reduceat(beta, start))[owner]
+
+
+def _longest(value: Array, change: Array) -> float:
+    """The step, at most 1, that leaves all values positive."""
+    worst = float((change / value).min())
+    return min(1.0, -_ROOM / worst) if worst < 0 else 1.0

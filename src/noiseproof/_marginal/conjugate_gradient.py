@@ -1,0 +1,245 @@
+"""Preconditioned conjugate gradients for several classes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from noiseproof._rows import Array
+
+if TYPE_CHECKING:
+    from noiseproof._marginal.objective import PenalizedCurvature
+
+
+_FLAT = 1e-8  # keeps the intercept's share positive where a kinked loss is flat
+
+
+class Preconditioner:
+    """(diag(D) + Uᵀ U)⁻¹ for each class; just 1 / D where a class has no stiff rows.
+
+    Near a kink a few rows have a curvature far above all others. Each puts an
+    eigenvalue of its own into the Hessian, and conjugate gradients would need an
+    iteration for it; put into `U` they are inverted exactly (Woodbury's identity, or
+    directly where there are more of them than features).
+
+    Parameters
+    ----------
+    diagonal : array of shape (k, d + 1)
+        Diagonal of the whole curvature, stiff rows included.
+    stiff : sequence of k matrices of shape (rows, d + 1), or None
+        The rows times the root of their curvature.
+    """
+
+    def __init__(self, diagonal: Array, stiff: Sequence[Any]):
+        typical = np.abs(diagonal).mean(axis=1, keepdims=True)
+        positive = np.maximum(diagonal, _FLAT * np.maximum(typical, 1e-300))
+        self._inverse = 1 / positive
+        self._corrections = [
+            None if U is None else _Correction(positive[k], U)
+            for k, U in enumerate(stiff)
+        ]
+
+    def solve(self, R: Array) -> Array:
+        """Approximate H⁻¹ r for each class."""
+        Z = R * self._inverse
+        for k, correction in enumerate(self._corrections):
+            if correction is not None:
+                Z[k] = correction.solve(R[k])
+        return Z
+
+    def restrict(self, classes: Any) -> Preconditioner:
+        """The preconditioners of some classes only."""
+        part = object.__new__(Preconditioner)
+        part._inverse = self._inverse[classes]
+        kept = np.arange(len(self._corrections))[classes]
+        part._corrections = [self._corrections[k] for k in kept]
+        return part
+
+
+class _Correction:
+    """(diag(D) + Uᵀ U)⁻¹ for one class, with D what the stiff rows leave of it."""
+
+    def __init__(self, diagonal: Array, U: Any):
+        squares = U.multiply(U) if sp.issparse(U) else U * U
+        own = np.asarray(squares.sum(axis=0)).ravel()
+        self.U = U
+        self.D = np.maximum(diagonal - own, 1e-6 * diagonal)
+        self.direct = U.shape[0] > U.shape[1]
+        if self.direct:
+            matrix = _dense(U.T @ U) + np.diag(self.D)
+        else:
+            scaled = U / np.sqrt(self.D)
+            matrix = _dense(scaled @ scaled.T) + np.eye(U.shape[0])
+        self.factor = cho_factor(matrix, overwrite_a=True)
+
+    def solve(self, r: Array) -> Array:
+        if self.direct:
+            return np.asarray(cho_solve(self.factor, r))
+        z = r / self.D
+        return np.asarray(z - (self.U.T @ cho_solve(self.factor, self.U @ z)) / self.D)
+
+
+def _dense(matrix: Any) -> Array:
+    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+
+
+_MAX_ITER = 250
+# Classes that are done still ride along in a pass until this part of them is left
+_COMPACT = 0.75
+# A gain is believed when the last iteration, had it gone on like that, would have made
+# up at most this part of it (Nash and Sofer 1990)
+_STALLED = 0.5
+# An exact Newton step, near the minimum, shrinks what is left to gain about so far
+_REACH = 1e4
+_PATIENCE = 10  # iterations; from then on another step costs less
+
+
+class Step(NamedTuple):
+    """An inexact Newton step and what the quadratic model says it gains.
+
+    `promise` is what ½ gᵀ M⁻¹ g, with the preconditioner M, said before the inner run.
+    """
+
+    P: Array
+    gain: Array
+    promise: Array
+    preconditioner: Preconditioner
+
+    def outlook(self, gradient: Array) -> Array:
+        """What is left to gain at the end of the step, from the gradient there.
+
+        ½ gᵀ M⁻¹ g once more, raised by the factor that it fell short at the start.
+        """
+        short = np.maximum(1.0, self.gain / np.where(self.promise > 0, self.promise, 1))
+        return 0.5 * short * dot(gradient, self.preconditioner.solve(gradient))
+
+
+def dot(A: Array, B: Array) -> Array:
+    """Inner product for each class."""
+    return np.matmul(A[:, None, :], B[:, :, None])[:, 0, 0]  # twice as fast as einsum
+
+
+def newton_step(
+    curvature: PenalizedCurvature,
+    gradient: Array,
+    accuracy: float | Array,
+    decisive: float | Array = 0.0,
+    target: float | Array = 0.0,
+) -> Step:
+    """Minimise g·p + ½ p·H p for each class, preconditioned.
+
+    A class is done when its residual, in the norm of the preconditioner, has fallen by
+    the factor `accuracy`. Where no more than `target` is left to gain the search for
+    the minimum will end; a class within reach of that goes all the way at once, if it
+    can do so in a short run, which costs less than another step. Gains below `decisive`
+    will end the search, too, and a badly conditioned H hides gains from short runs:
+    there the class goes on until its gain stalls. Where the curvature is not positive
+    (a non-convex loss) it stops with what it has, at least the preconditioned gradient
+    step.
+    """
+    run = _Run(curvature, gradient, accuracy, decisive, target)
+    for _ in range(_MAX_ITER):
+        if not run.active.any():
+            break
+        run.iterate()
+    return run.result()
+
+
+class _Run:
+    """State of the classes still in work; the others have left into `out`."""
+
+    _PER_CLASS = (
+        *("classes", "P", "gain", "residual", "direction", "norm2"),
+        *("goal", "enough", "decisive"),
+    )
+
+    def __init__(
+        self,
+        curvature: PenalizedCurvature,
+        gradient: Array,
+        accuracy: float | Array,
+        decisive: float | Array,
+        target: float | Array,
+    ):
+        k = len(gradient)
+        self.iterations = 0
+        self.curvature = curvature
+        self.preconditioner = curvature.preconditioner()
+        self.classes = np.arange(k)
+        self.P = np.zeros_like(gradient)
+        self.gain = np.zeros(k)
+        self.decisive = np.broadcast_to(decisive, k)
+        self.residual = -gradient
+        self.direction = self.preconditioner.solve(self.residual)
+        self.norm2 = dot(self.residual, self.direction)
+        self.out = Step(
+            np.zeros_like(gradient), np.zeros(k), 0.5 * self.norm2, self.preconditioner
+        )
+        self.goal = np.asarray(accuracy) ** 2 * self.norm2
+        target = np.broadcast_to(target, k)
+        within_reach = 0.5 * self.norm2 <= _REACH * target
+        self.enough = np.where(within_reach, target, np.inf)
+        self.active = self.norm2 > 0
+
+    def iterate(self) -> None:
+        """One conjugate gradient iteration: one pass over the data."""
+        if np.count_nonzero(self.active) <= _COMPACT * len(self.active):
+            self._compact()
+        H_direction = self.curvature.product(self.direction)
+        bend = dot(self.direction, H_direction)
+        flat = self.active & ~(bend > 0)
+        if flat.any():
+            self._give_up(flat)
+        self.iterations += 1
+        alpha = np.where(self.active, self.norm2 / np.where(bend > 0, bend, 1.0), 0.0)
+        self.P += alpha[:, None] * self.direction
+        self.residual -= alpha[:, None] * H_direction
+        self._turn(gained=0.5 * alpha * self.norm2)
+
+    def _give_up(self, flat: NDArray[np.bool_]) -> None:
+        """End classes whose curvature is not positive along their direction."""
+        if self.iterations == 0:
+            self.P[flat] = self.direction[flat]
+        if not self.curvature.is_convex:
+            # no end to the gain in sight: count at least what the gradient promises
+            self.gain[flat] += 0.5 * self.norm2[flat]
+        self.active &= ~flat
+
+    def _turn(self, gained: Array) -> None:
+        """Count the gain, decide who is done, and find the next direction."""
+        self.gain += gained
+        Z = self.preconditioner.solve(self.residual)
+        norm2 = dot(self.residual, Z)
+        unsure = (self.gain <= self.decisive) & (
+            self.iterations * gained > _STALLED * self.gain
+        )
+        if self.iterations < _PATIENCE:
+            unsure |= np.maximum(gained, 0.5 * norm2) > self.enough
+        self.active &= (norm2 > self.goal) | (unsure & (norm2 > 0))
+        ratio = norm2 / np.where(self.norm2 > 0, self.norm2, 1.0)
+        self.direction = Z + ratio[:, None] * self.direction
+        self.norm2 = norm2
+
+    def _compact(self) -> None:
+        """Let the classes that are done leave, so that passes get cheaper."""
+        self._store()
+        on = self.active
+        for name in self._PER_CLASS:
+            setattr(self, name, getattr(self, name)[on])
+        self.curvature = self.curvature.restrict(on)
+        self.preconditioner = self.preconditioner.restrict(on)
+        self.active = np.ones(len(self.classes), dtype=bool)
+
+    def _store(self) -> None:
+        self.out.P[self.classes] = self.P
+        self.out.gain[self.classes] = self.gain
+
+    def result(self) -> Step:
+        """Step and gain of all classes."""
+        self._store()
+        return self.out

@@ -1,0 +1,55 @@
+"""Iteratively re-weighted least squares: the algorithm of Chen et al. 2014."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from noiseproof._marginal.conjugate_gradient import dot, newton_step
+from noiseproof._marginal.objective import Point
+from noiseproof._marginal.solving import Result, is_reached, newton_gain
+from noiseproof._rows import Array
+from noiseproof._stop import Stop
+
+_FEW_FEATURES = 400  # up to here the least-squares problem is solved in closed form
+_INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
+_CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
+
+
+def irls(start: Point, stop: Stop) -> Result:
+    """Minimise the quadratic that touches the objective from above, and repeat.
+
+    The weights of eq. (14) and (22) are those of `Point.majorizer`; the least-squares
+    problem of eq. (13) and (21) is solved in closed form when there are few features,
+    else by conjugate gradients. No line search: each step gains at least what the
+    quadratic promises.
+    """
+    objective, point = start.objective, start
+    gain_at_check = np.inf
+    for n_iter in range(1, stop.max_iter + 1):
+        P, gain = _least_squares(point)
+        before = point
+        point = objective.at(point.theta + P)
+        if stop.tell(n_iter, point.value, gain / before.size):
+            return Result(point, n_iter, False, stopped=True)
+        # the quadratic lies above, so it promises less than there is to gain
+        promising = is_reached(stop, gain, before).all()
+        if promising and gain.sum() <= _CHECK * gain_at_check:
+            gain_at_check = gain.sum()
+            if is_reached(stop, newton_gain(point), point).all():
+                return Result(point, n_iter, True)
+    return Result(point, n_iter, False)
+
+
+def _least_squares(point: Point) -> tuple[Array, Array]:
+    """The step to the minimum of the quadratic for each class, and what it gains."""
+    if point.objective.shape[1] > _FEW_FEATURES:
+        step = newton_step(point.majorizer(), point.gradient, _INNER_ACCURACY)
+        return step.P, step.gain
+    P = np.stack(
+        [
+            -cho_solve(cho_factor(point.majorizer_matrix(k)), g)
+            for k, g in enumerate(point.gradient)
+        ]
+    )
+    return P, -0.5 * dot(P, point.gradient)

@@ -1,0 +1,90 @@
+"""SciPy's L-BFGS, scaled by the diagonal of the Hessian at the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+from noiseproof._marginal.objective import Point
+from noiseproof._marginal.solving import Result, is_reached, newton_gain
+from noiseproof._rows import Array
+from noiseproof._stop import Stop
+
+_CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
+
+
+def lbfgs(start: Point, stop: Stop) -> Result:
+    """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
+    run = _Run(start, stop)
+    outcome = scipy_minimize(
+        run.evaluate,
+        (start.theta * run.scale).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=run.bounds(),
+        callback=run.after_step,
+        options={
+            "maxiter": stop.max_iter,
+            "maxfun": 20 * stop.max_iter,
+            "maxcor": 20,
+            "ftol": 0.0,
+            "gtol": 0.0,
+        },
+    )
+    point = run.point_at(outcome.x)
+    converged = run.reached or (not run.stopped and run.measure(point))
+    return Result(point, max(1, outcome.nit), converged, run.stopped)
+
+
+class _Run:
+    """What one minimisation remembers between SciPy's calls."""
+
+    def __init__(self, start: Point, stop: Stop):
+        self.objective = start.objective
+        self.stop = stop
+        self.latest = start
+        diagonal = np.abs(self.latest.hessian().diagonal)
+        self.scale = np.sqrt(np.maximum(diagonal, 1e-8 * np.median(diagonal)))
+        self.steps = 0
+        self.reached = self.stopped = False
+        self.norm2_at_check = np.inf
+
+    def point_at(self, x: Array) -> Point:
+        theta = x.reshape(self.objective.shape) / self.scale
+        if not np.array_equal(theta, self.latest.theta):
+            self.latest = self.objective.at(theta)
+        return self.latest
+
+    def evaluate(self, x: Array) -> tuple[float, Array]:
+        point = self.point_at(x)
+        return float(point.value.sum()), (point.gradient / self.scale).ravel()
+
+    def bounds(self) -> Bounds | None:
+        """The box in which the objective is finite, a little smaller."""
+        if np.all(np.isinf(self.objective.bound)):
+            return None
+        limit = np.full(self.objective.shape, np.inf)
+        d = self.objective.shape[1] - self.objective.fit_intercept
+        limit[:, :d] = (1 - 1e-6) * np.asarray(self.objective.bound)
+        limit = (limit * self.scale).ravel()
+        return Bounds(-limit, limit)
+
+    def after_step(self, intermediate_result: Any) -> None:
+        point = self.point_at(intermediate_result.x)
+        self.steps += 1
+        gradient2 = np.sum((point.gradient / self.scale) ** 2, axis=1)
+        norm2 = float(gradient2.sum())
+        if norm2 <= _CHECK * self.norm2_at_check:
+            self.norm2_at_check = norm2
+            self.reached = self.measure(point)
+        relative = 0.5 * gradient2 / point.size
+        self.stopped = self.stop.tell(self.steps, point.value, relative)
+        if self.reached or self.stopped:
+            raise StopIteration
+
+    def measure(self, point: Point) -> bool:
+        gain = newton_gain(point)
+        return bool(is_reached(self.stop, gain, point).all())

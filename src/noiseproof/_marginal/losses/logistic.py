@@ -1,0 +1,215 @@
+"""The logistic loss under noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from scipy.special import expit
+
+from noiseproof._marginal.losses.base import (
+    Array,
+    CumulantLoss,
+    Curvatures,
+    Exactness,
+    MomentLoss,
+    Slopes,
+)
+from noiseproof._marginal.losses.hinge import HingeGaussian
+from noiseproof.noise import Noise
+
+
+class LogisticVariational(MomentLoss):
+    """log(2 cosh(s/2)) - y m/2, s = √(m² + v).
+
+    Chen et al. 2014, eq. (17) with the Polya-Gamma variables eliminated in closed
+    form. log(2 cosh(√u/2)) is concave in u, so Jensen's inequality on u = score²
+    makes it an upper bound of the expectation. The first derivative in u is half the
+    weight of eq. (22): tanh(s/2) / (4 s).
+    """
+
+    has_majorizer = True
+    label_free_penalty = True
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return "bound"
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        s = np.sqrt(m * m + v)
+        agreement = y * m
+        # s - y m cancels where y m > 0: there it equals v / (s + y m)
+        gap = np.where(
+            agreement > 0, v / np.where(agreement > 0, s + agreement, 1), s - agreement
+        )
+        return 0.5 * gap + np.log1p(np.exp(-s))
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        slope = _slope(np.sqrt(m * m + v))
+        return Slopes(2 * m * slope - 0.5 * y, slope)
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        s = np.sqrt(m * m + v)
+        slope, bend = _slope(s), _bend(s)
+        return Curvatures(2 * slope + 4 * m * m * bend, 2 * m * bend, bend)
+
+
+def _slope(s: Array) -> Array:
+    """First derivative in u = s² of log(2 cosh(s/2)); 1/8 at s = 0."""
+    safe = np.maximum(s, 1e-8)
+    return np.tanh(0.5 * safe) / (4 * safe)
+
+
+def _bend(s: Array) -> Array:
+    """Second derivative in u = s² of log(2 cosh(s/2)); by its series near 0."""
+    safe = np.maximum(s, 0.02)
+    t = np.tanh(0.5 * safe)
+    bend = (0.5 * safe * (1 - t * t) - t) / (8 * safe**3)
+    return np.where(s < 0.02, -1 / 96 + s * s / 480, bend)
+
+
+class LogisticJensen(CumulantLoss):
+    """log(1 + exp K(-y)), K(c) = log E exp(c * noisy score).
+
+    The bound of van der Maaten et al. 2013 that Chen et al. 2014 call MCF-Logistic:
+    E log(1 + e^{-y score}) <= log(1 + E e^{-y score}).
+    """
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return "bound"
+
+    def slope(self, y: Array) -> Array:
+        return -y
+
+    def value(self, K: Array) -> Array:
+        return np.logaddexp(0, K)
+
+    def derivatives(self, K: Array) -> tuple[Array, Array]:
+        p = expit(K)
+        return p, p * (1 - p)
+
+
+class LogisticTaylor(MomentLoss):
+    """log(1 + e^{-y m}) + ½ p (1 - p) v, p = 1 / (1 + e^{-m}).
+
+    Wager et al. 2013, eq. (6): the second-order expansion of the noising penalty.
+    Not convex: the penalty falls again where predictions are confident.
+    """
+
+    convex = False
+    label_free_penalty = True
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return "approximation"
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        p = expit(m)
+        return np.logaddexp(0, -y * m) + 0.5 * p * (1 - p) * v
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        p = expit(m)
+        q = p * (1 - p)
+        return Slopes(-y * expit(-y * m) + 0.5 * q * (1 - 2 * p) * v, 0.5 * q)
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        p = expit(m)
+        q = p * (1 - p)
+        return Curvatures(
+            q + 0.5 * q * (1 - 6 * q) * v, 0.5 * q * (1 - 2 * p), np.zeros_like(q)
+        )
+
+
+_AtScore = Callable[[Array, Array], tuple[Array, ...]]
+_AtMargin = Callable[[HingeGaussian, Array, Array, Array], tuple[Array, ...]]
+
+# Trapezoidal rules: for an analytic integrand their error falls exponentially in the
+# step. Both are below 1e-12 on their side of the switch.
+_SWITCH = 2.0  # standard deviation at which the other view becomes the smooth one
+_SCORES = np.linspace(-8, 8, 65)
+_SCORE_WEIGHTS = np.exp(-0.5 * _SCORES**2)
+_SCORE_WEIGHTS /= _SCORE_WEIGHTS.sum()
+_MARGINS = np.linspace(-30, 30, 101)
+_MARGIN_WEIGHTS = expit(_MARGINS) * expit(-_MARGINS)
+_MARGIN_WEIGHTS /= _MARGIN_WEIGHTS.sum()
+
+
+class LogisticGaussian(MomentLoss):
+    """E log(1 + e^{-y Z}), Z ~ N(m, v), by quadrature.
+
+    Exact for Gaussian noise, the central limit approximation for any other (Wang and
+    Manning 2013; named in Wager et al. 2013, section 6). Small v: integrate over
+    Z = m + σ t. Large v: the logistic loss is the mean of hinge losses whose margin
+    follows the logistic law, and `HingeGaussian` knows each of them in closed form.
+    """
+
+    label_free_penalty = True
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return "exact" if noise.is_gaussian else "approximation"
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        return self._average(y, m, v, _plain, _hinge_value)[0]
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        return Slopes(*self._average(y, m, v, _plain_slopes, HingeGaussian.slopes))
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        return Curvatures(
+            *self._average(y, m, v, _plain_curvatures, HingeGaussian.curvatures)
+        )
+
+    def _average(
+        self, y: Array, m: Array, v: Array, at_score: _AtScore, at_margin: _AtMargin
+    ) -> list[Array]:
+        """Average over scores where v is small, over margins where it is large."""
+        y, m, v = np.broadcast_arrays(y, m, v)
+        wide = v > _SWITCH**2
+        if not wide.any():
+            return _over_scores(y, m, v, at_score)
+        narrow = ~wide
+        small = _over_scores(y[narrow], m[narrow], v[narrow], at_score)
+        large = _over_margins(y[wide], m[wide], v[wide], at_margin)
+        out = [np.empty(m.shape) for _ in large]
+        for whole, low, high in zip(out, small, large, strict=True):
+            whole[narrow], whole[wide] = low, high
+        return out
+
+
+def _over_scores(y: Array, m: Array, v: Array, at_score: _AtScore) -> list[Array]:
+    sigma = np.sqrt(v)
+    terms = (at_score(y, m + sigma * t) for t in _SCORES)
+    return _weighted_sum(_SCORE_WEIGHTS, terms)
+
+
+def _over_margins(y: Array, m: Array, v: Array, at_margin: _AtMargin) -> list[Array]:
+    terms = (at_margin(HingeGaussian(u), y, m, v) for u in _MARGINS)
+    return _weighted_sum(_MARGIN_WEIGHTS, terms)
+
+
+def _weighted_sum(weights: Array, terms: Iterable[tuple[Array, ...]]) -> list[Array]:
+    sums: list[Array] = []
+    for weight, parts in zip(weights, terms, strict=True):
+        sums = sums or [np.zeros_like(part) for part in parts]
+        for total, part in zip(sums, parts, strict=True):
+            total += weight * part
+    return sums
+
+
+def _hinge_value(hinge: HingeGaussian, *row: Array) -> tuple[Array, ...]:
+    return (hinge.value(*row),)
+
+
+def _plain(y: Array, score: Array) -> tuple[Array, ...]:
+    return (np.logaddexp(0, -y * score),)
+
+
+def _plain_slopes(y: Array, score: Array) -> tuple[Array, ...]:
+    """Slopes f' and ½ f'': a Gaussian mean changes with v by half its f''."""
+    p = expit(score)
+    return p - 0.5 * (1 + y), 0.5 * p * (1 - p)
+
+
+def _plain_curvatures(y: Array, score: Array) -> tuple[Array, ...]:
+    """f'', ½ f''' and ¼ f''''."""
+    p = expit(score)
+    q = p * (1 - p)
+    return q, 0.5 * q * (1 - 2 * p), 0.25 * q * (1 - 6 * q)

@@ -1,0 +1,91 @@
+"""Continuation for losses with a kink: solve rounded problems, ever less rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from noiseproof._marginal.objective import Objective, Point
+from noiseproof._marginal.solving import Result
+from noiseproof._rows import Array
+from noiseproof._stop import Stop
+
+Solver = Callable[[Point, Stop], Result]
+
+_SHRINK = 0.1
+_SMALLEST = 1e-12  # of the first ε
+_ROUGH = 0.05  # accuracy of the first stage
+_SLACK = 0.2  # part of the gap to which a later stage is solved
+_WARM_STEPS = 10
+_SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
+
+
+def minimize(solver: Solver, objective: Objective, theta: Array, stop: Stop) -> Result:
+    """Minimise with `solver`, through a sequence of smoothed objectives if kinked.
+
+    Smoothing adds noise of standard deviation ε to every score. It raises the
+    objective by a gap, known at any point without a pass over the data, that tells
+    what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
+    at once, where the features' own noise has rounded the loss off already.
+    """
+    if not objective.kink_width:
+        return solver(objective.at(theta), stop)
+    goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
+    n_iter = 0
+    if theta.any():
+        result = _from_solution(solver, objective.at(theta), stop)
+        theta, n_iter = result.point.theta, result.n_iter
+        if result.converged or result.stopped or n_iter >= stop.max_iter:
+            return result
+    smoothing, tol = objective.kink_width, max(stop.tol, _ROUGH)
+    while True:
+        left = stop.fewer(n_iter).looser(tol)
+        # evaluated anew: rounding errors of steps along rays count at tiny ε
+        result = solver(objective.smoothed(smoothing).at(theta), left)
+        n_iter += result.n_iter
+        point, theta = result.point, result.point.theta
+        gap = relative_gap(point)
+        final = tol <= stop.tol and (gap <= goal or smoothing <= smallest)
+        if final or result.stopped or n_iter >= stop.max_iter:
+            converged = final and result.converged
+            return Result(point.smoothed(0.0), n_iter, converged, result.stopped)
+        smoothing, gap = _next_stage(point, smoothing, gap, goal)
+        smoothing = max(smoothing, smallest)
+        done = gap <= goal or smoothing == smallest
+        tol = stop.tol if done else max(stop.tol, _SLACK * gap)
+
+
+def _from_solution(solver: Solver, point: Point, stop: Stop) -> Result:
+    """A few steps at the last stage, in case a warm start is a solution already."""
+    smoothing = point.objective.kink_width
+    while relative_gap(point.smoothed(smoothing)) > _SHARE * stop.tol:
+        smoothing *= _SHRINK
+    few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
+    result = solver(point.smoothed(smoothing), few)
+    return replace(result, point=result.point.smoothed(0.0))
+
+
+def _next_stage(
+    point: Point, smoothing: float, gap: float, goal: float
+) -> tuple[float, float]:
+    """The next ε and the gap to expect there."""
+    if gap <= goal:
+        return smoothing, gap
+    shrunk = smoothing * _SHRINK
+    shrunk_gap = relative_gap(point.smoothed(shrunk))
+    # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
+    # rows on the kink. In the first case ε no longer shapes the problem: go all the
+    # way. Without noise it always will, since rows are still to come to the kink.
+    noisy = point.objective.is_noisy
+    smooth = noisy and 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
+    if smooth and shrunk_gap > goal:
+        shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
+        shrunk_gap = goal
+    return float(shrunk), shrunk_gap
+
+
+def relative_gap(point: Point) -> float:
+    """Largest share of a class's objective that is due to smoothing."""
+    return float(np.max(point.smoothing_gap / point.size))

@@ -1,0 +1,196 @@
+"""CSR matrices: compiled passes over the stored entries, shared by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.threads import Workers, collector_paused
+
+# Waking a thread costs what some 10⁵ entries do, so less work is not shared
+_ENTRIES_PER_THREAD = 400_000
+# With fewer of them threads share rows: classes go in fours and may not come out even
+_CLASSES_PER_THREAD = 16
+_BLOCK_ENTRIES = 1 << 17
+
+_Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
+
+
+class CSRDesign(Design):
+    """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
+
+    def __init__(self, X: Any, has_missing: bool = False):
+        data = np.nan_to_num(X.data, nan=0.0) if has_missing else X.data
+        self.shape = X.shape
+        self._data = data
+        self._indices = X.indices.view(f"u{X.indices.itemsize}")
+        self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
+        self._workers = Workers(blas=False)
+        self._shares: dict[int, list[_Part]] = {}
+        with collector_paused():  # here, to keep `import noiseproof` light
+            from noiseproof._rows import kernels, lanes
+        self._kernels, self._widths = kernels, lanes.WIDTHS
+
+    def minimum(self) -> float:
+        return float(self._data.min(initial=0.0))
+
+    @property
+    def _csr(self) -> tuple[Any, Any, Any]:
+        return self._indptr, self._indices, self._data
+
+    def _parts(self, k: int) -> list[_Part]:
+        """Shares of a pass over all rows and `k` classes, one per thread."""
+        if k not in self._shares:
+            self._shares[k] = self._cut(k)
+        return self._shares[k]
+
+    def _cut(self, k: int) -> list[_Part]:
+        n, nnz = self.shape[0], len(self._data)
+        threads = self._workers.at_most(1 + nnz * k // _ENTRIES_PER_THREAD)
+        if k >= _CLASSES_PER_THREAD * threads:  # no two write to the same place
+            cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
+            return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
+        goals = np.linspace(0, nnz, threads + 1)[1:-1]
+        cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
+        return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
+
+    def _run(self, kernel: Callable[..., None], part: _Part, *arguments: Any) -> None:
+        """Run a kernel on a share: four classes at a time, then those that are left."""
+        lo, hi, start, end = part
+        for width in self._widths:
+            stop = end - (end - start) % len(width)
+            if stop > start:
+                with collector_paused():  # the first call loads compiled code
+                    kernel(*self._csr, lo, hi, start, stop, width, *arguments)
+            start = stop
+
+    def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
+        """Run a kernel whose outputs are per row, so that threads cannot collide."""
+        self._workers.map(
+            lambda part: self._run(kernel, part, *arguments), self._parts(k)
+        )
+
+    def _scatter(
+        self, kernel: Callable[..., None], k: int, *arguments: Any, shapes: list[Any]
+    ) -> list[Array]:
+        """Run a kernel whose outputs are sums over rows: one copy per share of rows."""
+        parts = self._parts(k)
+        shared = [np.zeros(shape) for shape in shapes]
+        by_rows = parts[0][3] == k
+
+        def work(part: _Part) -> list[Array]:
+            alone = by_rows and part is not parts[0]
+            own = [np.zeros(shape) for shape in shapes] if alone else shared
+            self._run(kernel, part, *arguments, *own)
+            return own
+
+        for pieces in self._workers.map(work, parts):
+            if pieces is not shared:  # in order, so that results can be repeated
+                for total, piece in zip(shared, pieces, strict=True):
+                    total += piece
+        return shared
+
+    def _rows(self, k: int) -> Array:
+        return np.empty((k, self.shape[0]))
+
+    def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
+        k = len(W)
+        m, v = self._rows(k), self._rows(k)
+        self._scan(self._kernels.moments, k, W, S, power == 2, m, v)
+        return m, v
+
+    def directions(
+        self, P: Array, S: Array, T: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        k = len(P)
+        a, e, u = self._rows(k), self._rows(k), self._rows(k)
+        self._scan(self._kernels.directions, k, P, S, T, power == 2, a, e, u)
+        return a, e, u
+
+    def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
+        (out,) = self._scatter(
+            self._kernels.pullback, len(A), A, B, S, power == 2, shapes=[S.shape]
+        )
+        return out
+
+    def curvature_diagonal(
+        self, h: RowCurvature, S: Array, power: int
+    ) -> tuple[Array, Array]:
+        diagonal, variance = self._scatter(
+            self._kernels.diagonal, len(S), *h, S, power == 2, shapes=[S.shape, S.shape]
+        )
+        return diagonal, variance
+
+    def curvature_product(
+        self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
+    ) -> tuple[Array, Array, Array]:
+        out, sums = self._scatter(
+            self._kernels.product,
+            len(P),
+            *(P, S, h.mm, h.mv, h.vv, a0[None], e0[None], power == 2),
+            shapes=[S.shape, (2, len(P))],
+        )
+        return out, sums[0], sums[1]
+
+    def _matrix(self) -> Any:
+        signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
+        return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
+
+    def gram(self, weights: Array) -> Array:
+        X = self._matrix()
+        return np.asarray((X.T @ X.multiply(weights[:, None])).todense())
+
+    def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
+        block = self._matrix()[rows].astype(np.float64)
+        if with_one:
+            block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
+        return sp.csr_array(block.multiply(scale[:, None]))
+
+    def entry_blocks(self) -> Iterator[EntryBlock]:
+        n = self.shape[0]
+        indptr = self._indptr.astype(np.int64)
+        columns = self._matrix().indices  # signed: NumPy 1 and 2.0 count no others
+        start = 0
+        while start < n:
+            stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_ENTRIES, "right"))
+            stop = min(n, max(start + 1, stop - 1))
+            entries = slice(indptr[start], indptr[stop])
+            yield CSRBlock(
+                slice(start, stop),
+                self._data[entries].astype(np.float64),
+                columns[entries],
+                indptr[start : stop + 1] - indptr[start],
+            )
+            start = stop
+
+
+class CSRBlock(EntryBlock):
+    """The stored entries of some rows of a CSR matrix."""
+
+    def __init__(self, rows: slice, x: Array, columns: Any, indptr: Any):
+        self.rows = rows
+        self.x = x
+        self.columns = columns
+        self._counts = np.diff(indptr)
+        self._starts = indptr[:-1][self._counts > 0]
+
+    def spread(self, w: Array) -> Array:
+        return w[self.columns]
+
+    def repeat(self, c: Array) -> Array:
+        return np.repeat(c, self._counts)
+
+    def row_sums(self, entries: Array) -> Array:
+        out = np.zeros(len(self._counts))
+        if entries.size:
+            out[self._counts > 0] = np.add.reduceat(entries, self._starts)
+        return out
+
+    def column_sums(self, entries: Array, out: Array) -> None:
+        out += np.bincount(self.columns, weights=entries, minlength=len(out))

@@ -1,0 +1,194 @@
+"""What others ask of a data matrix, dense or CSR, without asking which it is.
+
+A matrix is a NumPy array or a SciPy CSR matrix of float32 or float64, as `readable`
+returns it. NaN, stored or not, means that an entry is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+
+
+def readable(X: Any) -> Any:
+    """X as a float array or a canonical CSR matrix that compiled loops may trust."""
+    if sp.issparse(X):
+        X = canonical(X)
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions; got {X.ndim}.")
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def canonical(X: Any) -> Any:
+    """X as it is, if dense; else CSR with valid indices and no entry stored twice."""
+    if not sp.issparse(X):
+        return X
+    X = X.tocsr()
+    _check_indices(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_indices(X: Any) -> None:
+    """Refuse index arrays that would lead a compiled loop out of bounds."""
+    n, d = X.shape
+    ends, columns = X.indptr, X.indices
+    whole = len(ends) == n + 1 and ends[0] == 0 and len(columns) == len(X.data)
+    if not whole or ends[-1] > len(columns) or np.any(np.diff(ends) < 0):
+        raise ValueError(
+            "X is not a valid CSR matrix: its indptr must rise from 0 to at most the "
+            "number of stored entries; build it again from rows and columns."
+        )
+    used = unsigned(X)[1][: ends[-1]]  # a negative index becomes a huge one
+    if used.max(initial=0) >= max(d, 1):
+        raise ValueError(
+            f"X is not a valid CSR matrix: it has a column index outside 0 to {d - 1}; "
+            "build it again from rows and columns."
+        )
+
+
+def unsigned(X: Any) -> tuple[Any, Any, Any]:
+    """The three arrays of a CSR matrix as compiled loops want them.
+
+    Numba tests signed indices for negative values, which doubles the cost of a gather.
+    """
+    indptr = X.indptr.view(f"u{X.indptr.itemsize}")
+    return indptr, X.indices.view(f"u{X.indices.itemsize}"), X.data
+
+
+def entries(X: Any) -> tuple[Any, Any, Any]:
+    """The three arrays of CSR, unsigned; `indices` of one row only if X is dense."""
+    if sp.issparse(X):
+        return unsigned(X)
+    n, d = X.shape
+    indptr = np.arange(n + 1, dtype=np.uint64) * np.uint64(d)
+    return indptr, np.arange(d, dtype=np.uint64), np.ascontiguousarray(X).ravel()
+
+
+def values(X: Any) -> NDArray[Any]:
+    """The entries that are stored, all of them if X is dense."""
+    return X.data if sp.issparse(X) else X
+
+
+def with_values(X: Any, new: NDArray[Any]) -> Any:
+    """A matrix with other values in the stored places; `new` has their shape."""
+    if not sp.issparse(X):
+        return new.reshape(X.shape)
+    return type(X)((new, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+
+
+def n_stored(X: Any) -> int:
+    """Number of stored entries."""
+    return int(values(X).size)
+
+
+def density(X: Any) -> float | None:
+    """Share of the entries that are stored, or None for a dense matrix."""
+    return X.nnz / max(1, X.shape[0] * X.shape[1]) if sp.issparse(X) else None
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """The same as an array, for a few rows or few columns only."""
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def dense_rows(X: Any) -> Iterator[NDArray[Any]]:
+    """One row after another as an array of shape (d,)."""
+    for i in range(X.shape[0]):
+        yield dense(X[[i]])[0]
+
+
+def as_container(rows: Any, X: Any) -> Any:
+    """Rows in the container that X is."""
+    return type(X)(rows) if sp.issparse(X) and not isinstance(rows, type(X)) else rows
+
+
+def stack(parts: list[Any]) -> Any:
+    """Matrices one under another: CSR if they are sparse."""
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+
+
+def assemble(parts: list[tuple[NDArray[Any], Any]], X: Any) -> Any:
+    """Rows of the shape of X from parts, each given with the places of its rows."""
+    if not parts:
+        return X.copy()
+    if len(parts) == 1:
+        return parts[0][1]
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    return stack([part for _, part in parts])[order]
+
+
+def is_stored(X: NDArray[Any]) -> Mask:
+    """Entries of an array that an attack can do anything to: not zero, not missing."""
+    return (X != 0) & (X == X)
+
+
+def stored_rows(X: Any) -> Any:
+    """X as CSR; of a dense one what is neither zero nor missing."""
+    if sp.issparse(X):
+        return zero_missing(X)
+    mask = is_stored(X)
+    indptr = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+    small = np.int32 if indptr[-1] < 2**31 else np.int64
+    columns = np.broadcast_to(np.arange(X.shape[1], dtype=small), X.shape)[mask]
+    return sp.csr_array((X[mask], columns, indptr.astype(small)), shape=X.shape)
+
+
+def without(X: Any, deleted: Mask) -> Any:
+    """X without the entries marked among those of `stored_rows(X)`."""
+    if not sp.issparse(X):
+        places = np.flatnonzero(is_stored(X))
+        rest = X.copy()
+        rest.ravel()[places[deleted]] = 0.0
+        return rest
+    kept = ~deleted
+    ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
+    return type(X)((X.data[kept], X.indices[kept], ends), shape=X.shape)
+
+
+def has_missing(X: Any) -> bool:
+    """Whether some entry is NaN; one pass without a temporary array."""
+    with np.errstate(all="ignore"):  # a sum keeps NaN, and infinite ones make one
+        return bool(np.isnan(np.sum(values(X)))) and bool(np.isnan(values(X)).any())
+
+
+def missing_entries(X: Any) -> Any:
+    """1.0 where an entry is missing, in the container of X."""
+    return with_values(X, np.isnan(values(X)).astype(np.float64))
+
+
+def missing_features(X: Any) -> Mask | None:
+    """Which features are missing (NaN) somewhere, or None if nothing is."""
+    if not has_missing(X):
+        return None
+    if not sp.issparse(X):
+        return np.asarray(np.isnan(X).any(axis=0))
+    missing = np.zeros(X.shape[1], dtype=bool)
+    missing[X.indices[np.isnan(X.data)]] = True
+    return missing
+
+
+def incomplete_rows(X: Any) -> Iterator[tuple[int, Mask]]:
+    """Rows with missing entries: their number, and which of their entries are there."""
+    if not has_missing(X):
+        return
+    holes = missing_entries(X)
+    for i in np.flatnonzero(np.asarray(holes.sum(axis=1))).tolist():
+        yield i, dense(holes[[i]])[0] == 0
+
+
+def zero_missing(X: Any) -> Any:
+    """X with zeros where entries are missing, in place of NaN."""
+    if not has_missing(X):
+        return X
+    return with_values(X, np.nan_to_num(values(X), nan=0.0))

@@ -1,0 +1,99 @@
+"""Rows as estimators read them: checked once, missing entries noticed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from noiseproof._rows.matrices import canonical, missing_features, zero_missing
+
+READ = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": "allow-nan",
+}
+
+
+def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    """X and y as arrays, with the feature names and their number remembered."""
+    X, y = validate_data(estimator, X, y, **READ, **options)
+    return canonical(X), y
+
+
+def read_new(estimator: Any, X: Any) -> Any:
+    """X to predict for, in the form seen in training, missing entries zeroed."""
+    X = canonical(validate_data(estimator, X, reset=False, **READ))
+    missing = missing_features(X)
+    if missing is None:
+        return X
+    check_missing(estimator, missing)
+    return zero_missing(X)
+
+
+def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
+    """Unlabelled rows, one container or a list of them, without the empty ones."""
+    if X_unlabeled is None:
+        return []
+    several = isinstance(X_unlabeled, list | tuple) and all(
+        len(getattr(part, "shape", ())) == 2 for part in X_unlabeled
+    )
+    parts = X_unlabeled if several else [X_unlabeled]
+    read = [
+        validate_data(estimator, Z, reset=False, ensure_min_samples=0, **READ)
+        for Z in parts
+    ]
+    return [canonical(Z) for Z in read if Z.shape[0]]
+
+
+def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
+    """Whether training data has missing entries, checked and remembered.
+
+    Parameters
+    ----------
+    estimator : object
+        Gets `missing_in_training_`, the features that were missing somewhere.
+    X : array or CSR matrix
+        Training data.
+    afresh : bool
+        Whether training starts here; else X comes on top of what was seen before.
+    """
+    if afresh:
+        estimator.__dict__.pop("missing_in_training_", None)
+    missing = missing_features(X)
+    if missing is not None:
+        check_missing(estimator, missing)
+    found = np.zeros(X.shape[1], dtype=bool) if missing is None else missing
+    seen = getattr(estimator, "missing_in_training_", found)
+    estimator.missing_in_training_ = seen | found
+    return missing is not None
+
+
+def check_missing(estimator: Any, missing: NDArray[np.bool_]) -> None:
+    """Apply the estimator's `missing` policy to features missing in new data."""
+    if estimator.missing == "error":
+        raise ValueError(
+            f"X has missing entries (NaN) in {_names(estimator, missing)}, and "
+            "missing='error' forbids them; impute them or use missing='allow'."
+        )
+    seen = getattr(estimator, "missing_in_training_", None)
+    new = missing if seen is None else missing & ~seen
+    if estimator.missing == "warn" and seen is not None and new.any():
+        warnings.warn(
+            f"Never missing in training, but now: {_names(estimator, new)}; a missing "
+            "feature adds nothing to the score.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _names(estimator: Any, missing: NDArray[np.bool_]) -> str:
+    columns = np.flatnonzero(missing)
+    names = getattr(estimator, "feature_names_in_", None)
+    shown = [repr(str(names[j])) if names is not None else str(j) for j in columns[:5]]
+    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    plural = "s" if len(columns) > 1 else ""
+    return f"feature{plural} {', '.join(shown)}{more}"

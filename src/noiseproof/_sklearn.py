@@ -1,0 +1,42 @@
+"""What is used of scikit-learn though it is not public there, all in one place.
+
+`Interval`, `StrOptions` and `HasMethods` describe legal parameters for
+`BaseEstimator._validate_params`; third-party estimators are expected to use them.
+`_check_sample_weight` and `_safe_indexing` have no public counterpart. Callbacks are
+scikit-learn's from 1.9 on; before, stand-ins leave methods as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    WRAPPERS = 1  # frames that `with_callbacks` puts around a method
+except ImportError:  # scikit-learn before 1.9
+    WRAPPERS = 0
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's own, which came with 1.9."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave a method as it is."""
+        return method
+
+
+__all__ = [
+    "WRAPPERS",
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "_check_sample_weight",
+    "_safe_indexing",
+    "with_callbacks",
+]

@@ -1,0 +1,142 @@
+"""Made data, whose truth is known."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+
+def make_leaky_labels(
+    n_samples: int = 1000,
+    n_features: int = 20,
+    *,
+    n_leaks: int = 2,
+    separation: float = 0.3,
+    flip: float = 0.2,
+    random_state: Any = None,
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """A noisy linear problem with copies of the label as its last features.
+
+    The sanity check of Dekel and Shamir 2008, section 4: x is uniform in a cube, pushed
+    away from a random hyperplane through its centre on both sides; y is the side of x,
+    flipped with probability `flip`; and y itself is added `n_leaks` times. A model that
+    trusts the copies fails once they are gone; one that does not can still be right
+    with probability 1 - `flip`. The paper does not say how its rows were drawn; these
+    come near its numbers.
+
+    Parameters
+    ----------
+    n_samples : int, default=1000
+        Number of rows.
+    n_features : int, default=20
+        Number of honest features.
+    n_leaks : int, default=2
+        Number of copies of the label.
+    separation : float, default=0.3
+        Least distance of a row from the hyperplane; the cube is [0, 1] wide.
+    flip : float, default=0.2
+        Probability that a label is wrong.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    X : array of shape (n_samples, n_features + n_leaks)
+        Honest features, then copies of the label.
+    y : array of int of shape (n_samples,)
+        Labels, -1 or 1.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import make_leaky_labels
+    >>> X, y = make_leaky_labels(random_state=0)
+    >>> X.shape, bool((X[:, -1] == y).all())
+    ((1000, 22), True)
+    """
+    if not 0 <= flip <= 1:
+        raise ValueError(f"flip must be a probability; got {flip!r}.")
+    rng = check_random_state(random_state)
+    X = rng.uniform(size=(n_samples, n_features))
+    normal = rng.normal(size=n_features)
+    normal /= np.linalg.norm(normal)
+    clean = np.where((X - 0.5) @ normal > 0, 1, -1)
+    X += separation * clean[:, None] * normal
+    y = np.where(rng.uniform(size=n_samples) < flip, -clean, clean)
+    return np.hstack([X, np.repeat(y[:, None], n_leaks, axis=1)]), y
+
+
+Array = NDArray[np.float64]
+
+_GROUPS, _USEFUL_GROUPS, _GROUP_SIZE = 25, 5, 10
+
+
+class RareFeatures(NamedTuple):
+    """Rows, labels and which rows have a useful feature."""
+
+    X: Array
+    y: NDArray[np.int64]
+    active: NDArray[np.bool_]
+
+
+def make_rare_features(
+    n_samples: int = 75,
+    *,
+    n_nuisance: int = 1000,
+    weight: float = 0.057,
+    cycle: bool = True,
+    random_state: Any = None,
+) -> RareFeatures:
+    """50 useful features, each active in 4 % of the rows, among 1000 nuisance ones.
+
+    Appendix A.1 of Wager et al. 2013. A row draws a group g of 25 and a sign; for the
+    first 5 groups, the 10 features of the group are sign times exponential variables,
+    all other useful features are 0. The nuisance features are standard normal; over
+    all rows every feature has second moment 1. P(y = 1) = σ(x·β) with β = `weight` on
+    the useful features; the paper's 0.057 makes the mean of |x·β| 2 where there is
+    signal.
+
+    Parameters
+    ----------
+    n_samples : int, default=75
+        Rows.
+    n_nuisance : int, default=1000
+        Features without meaning.
+    weight : float, default=0.057
+        Weight of each useful feature.
+    cycle : bool, default=True
+        Whether the groups come in turn, as in the paper's training sets, or at random.
+    random_state : int, Generator or None, default=None
+        Seed.
+
+    Returns
+    -------
+    data : RareFeatures
+        `X` of shape (n_samples, 50 + n_nuisance), `y` of 0 and 1, and `active`.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import make_rare_features
+    >>> data = make_rare_features(100, random_state=0)
+    >>> data.X.shape, int(data.active.sum())
+    ((100, 1050), 20)
+    """
+    rng = np.random.default_rng(random_state)
+    group = np.arange(n_samples) % _GROUPS
+    if not cycle:
+        group = rng.integers(_GROUPS, size=n_samples)
+    sign = rng.choice([-1.0, 1.0], size=n_samples)
+    n_useful = _USEFUL_GROUPS * _GROUP_SIZE
+    # an exponential of scale s has second moment 2 s²; a useful feature is active in
+    # one row of 25, and its second moment over all rows is to be 1
+    scale = np.sqrt(_GROUPS / 2)
+    own = np.repeat(np.arange(_USEFUL_GROUPS), _GROUP_SIZE)[None, :] == group[:, None]
+    size = rng.exponential(scale, size=(n_samples, n_useful))
+    useful = np.where(own, sign[:, None] * size, 0.0)
+    X = np.hstack([useful, rng.standard_normal((n_samples, n_nuisance))])
+    p = expit(weight * useful.sum(axis=1))
+    y = (rng.random(n_samples) < p).astype(np.int64)
+    return RareFeatures(X, y, group < _USEFUL_GROUPS)

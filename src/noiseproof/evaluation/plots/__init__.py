@@ -1,0 +1,9 @@
+"""Pictures of what `noiseproof.evaluation` finds; they only read its results."""
+
+from __future__ import annotations
+
+from noiseproof.evaluation.plots.certificate import CertificateDisplay
+from noiseproof.evaluation.plots.curve import RobustnessCurveDisplay
+from noiseproof.evaluation.plots.fragility import FragilityDisplay
+
+__all__ = ["CertificateDisplay", "FragilityDisplay", "RobustnessCurveDisplay"]

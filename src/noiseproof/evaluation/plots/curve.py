@@ -1,0 +1,144 @@
+"""Scores against the level of a perturbation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
+from noiseproof.evaluation.plots.style import line_style, new_axes, tidy
+
+__all__ = ["RobustnessCurveDisplay"]
+
+
+class RobustnessCurveDisplay:
+    """Mean scores of models, a line each, with a band for the interval of the mean.
+
+    Parameters
+    ----------
+    curve : RobustnessCurve
+        What `robustness_curve` returns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        With the curves, after `plot`.
+    figure_ : matplotlib Figure
+        To which the axes belong.
+    lines_ : list of matplotlib Line2D
+        One per model.
+    bands_ : list of matplotlib PolyCollection
+        One per model; none where there is only one repeat.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> from noiseproof import DropoutSVC
+    >>> from noiseproof.evaluation import RobustnessCurveDisplay
+    >>> X, y = load_digits(return_X_y=True)
+    >>> models = {"LinearSVC": LinearSVC(), "DropoutSVC": DropoutSVC(0.2, C=10.0)}
+    >>> for model in models.values():
+    ...     model = model.fit(X[:900] / 16, y[:900])
+    >>> display = RobustnessCurveDisplay.from_estimators(
+    ...     models, X[900:] / 16, y[900:], "delete", [0, 0.2, 0.4, 0.6, 0.8]
+    ... )
+    >>> display.ax_.get_xlabel()
+    'share of features deleted'
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: list[Any]
+    bands_: list[Any]
+
+    def __init__(self, curve: RobustnessCurve):
+        self.curve = curve
+
+    @classmethod
+    def from_curve(
+        cls, curve: RobustnessCurve, *, ax: Any = None
+    ) -> RobustnessCurveDisplay:
+        """Plot a curve that was computed before.
+
+        Parameters
+        ----------
+        curve : RobustnessCurve
+            What `robustness_curve` returns.
+        ax : matplotlib Axes, default=None
+            Where to; None means a new figure.
+
+        Returns
+        -------
+        display : RobustnessCurveDisplay
+            With the plot in `ax_`.
+        """
+        return cls(curve).plot(ax)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        models: Any,
+        X: Any,
+        y: Any,
+        perturb: Any,
+        levels: ArrayLike,
+        *,
+        ax: Any = None,
+        **options: Any,
+    ) -> RobustnessCurveDisplay:
+        """Compute the curve of fitted models and plot it.
+
+        Parameters
+        ----------
+        models, X, y, perturb, levels
+            As for `robustness_curve`.
+        ax : matplotlib Axes, default=None
+            Where to; None means a new figure.
+        **options
+            The other parameters of `robustness_curve`: `scoring`, `n_repeats`,
+            `random_state` and so on.
+
+        Returns
+        -------
+        display : RobustnessCurveDisplay
+            With the plot in `ax_` and the numbers in `curve`.
+        """
+        curve = robustness_curve(models, X, y, perturb, levels, **options)
+        return cls.from_curve(curve, ax=ax)
+
+    def plot(self, ax: Any = None) -> RobustnessCurveDisplay:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to; None means a new figure.
+
+        Returns
+        -------
+        display : RobustnessCurveDisplay
+            Itself.
+        """
+        curve = self.curve
+        order = np.argsort(curve.levels)
+        levels = curve.levels[order]
+        self.ax_ = ax = new_axes(ax)
+        self.figure_ = ax.figure
+        self.lines_, self.bands_ = [], []
+        for i, ends in enumerate(zip(curve.models, *curve.interval, strict=True)):
+            name, low, high = ends
+            style = line_style(i)
+            self.lines_ += ax.plot(levels, curve.mean[i, order], label=name, **style)
+            if curve.n_repeats > 1:
+                band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
+                self.bands_.append(
+                    ax.fill_between(levels, low[order], high[order], **band)
+                )
+        ax.set(xlabel=curve.label, ylabel=curve.scoring.replace("_", " "))
+        tidy(ax)
+        title = f"mean, {curve.confidence:.0%} interval" if self.bands_ else None
+        ax.legend(frameon=False, title=title, alignment="left")
+        return self

@@ -1,0 +1,17 @@
+"""Structured outputs: what `StructuredSVM` can learn to predict."""
+
+from noiseproof._invariant.structured import (
+    PROBLEMS,
+    LinearChain,
+    Multiclass,
+    StructuredProblem,
+    TokenDeletion,
+)
+
+__all__ = [
+    "PROBLEMS",
+    "LinearChain",
+    "Multiclass",
+    "StructuredProblem",
+    "TokenDeletion",
+]

@@ -1,0 +1,35 @@
+"""The arithmetic of four classes in one register against NumPy's."""
+
+import numba
+import numpy as np
+import pytest
+
+from noiseproof._rows.lanes import WIDTHS, column, lanes, put_column, put_lanes, zero
+
+
+@numba.njit
+def _along_a_row(table, width, x, out):
+    a = lanes(table, 1, 2, width)
+    b = lanes(table, 0, 1, width)
+    put_lanes(out, 1, 1, zero(width) + x * (a * b) + b)
+
+
+@numba.njit
+def _down_a_column(table, width, x, out):
+    a = column(table, 2, 1, width)
+    b = column(table, 1, 0, width)
+    put_column(out, 1, 1, zero(width) + x * (a * b) + b)
+
+
+@pytest.mark.parametrize("width", WIDTHS, ids=len)
+def test_lanes_add_and_multiply_like_floats(width, rng):
+    table, n = rng.normal(size=(6, 6)), len(width)
+    expected = np.zeros((6, 6))
+    expected[1, 1 : 1 + n] = 1.5 * table[1, 2 : 2 + n] * table[0, 1 : 1 + n]
+    expected[1, 1 : 1 + n] += table[0, 1 : 1 + n]
+    out = np.zeros((6, 6))
+    _along_a_row(table, width, 1.5, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+    out = np.zeros((6, 6))
+    _down_a_column(np.ascontiguousarray(table.T), width, 1.5, out)
+    np.testing.assert_allclose(out.T, expected, rtol=1e-14)
