@@ -1,6 +1,5 @@
 """What is wrong is said in one clear sentence, before any work is done."""
 
-import noiseproof.estimators.marginal as base_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +7,7 @@ from problems import dataset, marginal_models
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import noiseproof.estimators.marginal as base_module
 from noiseproof import (
     DropoutExponentialClassifier,
     DropoutLogisticRegression,

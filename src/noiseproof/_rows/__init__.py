@@ -16,9 +16,9 @@ from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.matrices import (
     as_container,
+    as_dense,
     assemble,
     canonical,
-    dense,
     dense_rows,
     density,
     entries,
@@ -61,7 +61,7 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 __all__ = [
     "DESIGNS", "READ", "Array", "Container", "Design", "EntryBlock", "RowCurvature",
     "Workers", "as_container", "as_design", "assemble", "available_threads",
-    "canonical", "check_missing", "contain", "dense", "dense_rows", "density",
+    "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
     "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
     "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
     "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",

@@ -97,7 +97,7 @@ def density(X: Any) -> float | None:
     return X.nnz / max(1, X.shape[0] * X.shape[1]) if sp.issparse(X) else None
 
 
-def dense(X: Any) -> NDArray[Any]:
+def as_dense(X: Any) -> NDArray[Any]:
     """The same as an array, for a few rows or few columns only."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
@@ -105,7 +105,7 @@ def dense(X: Any) -> NDArray[Any]:
 def dense_rows(X: Any) -> Iterator[NDArray[Any]]:
     """One row after another as an array of shape (d,)."""
     for i in range(X.shape[0]):
-        yield dense(X[[i]])[0]
+        yield as_dense(X[[i]])[0]
 
 
 def as_container(rows: Any, X: Any) -> Any:
@@ -184,7 +184,7 @@ def incomplete_rows(X: Any) -> Iterator[tuple[int, Mask]]:
         return
     holes = missing_entries(X)
     for i in np.flatnonzero(np.asarray(holes.sum(axis=1))).tolist():
-        yield i, dense(holes[[i]])[0] == 0
+        yield i, as_dense(holes[[i]])[0] == 0
 
 
 def zero_missing(X: Any) -> Any:
