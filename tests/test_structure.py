@@ -1,4 +1,4 @@
-"""Files and functions stay small, the import stays light, the layers stay apart."""
+"""Rooms have one door, storage is known in one place, the import stays light."""
 
 import ast
 import subprocess
@@ -13,10 +13,83 @@ from noiseproof.estimators import ESTIMATORS
 SOURCE = Path(noiseproof.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 HEAVY = ["numba", "matplotlib", "pandas", "polars", "cvxpy", "highspy", "dask", "rich"]
+# what imports Numba is imported where it is used, not through a door
+BEHIND = ("kernels", "compiling")
 
 
 def _id(path):
     return str(path.relative_to(SOURCE))
+
+
+def _imported(tree):
+    """Modules that a file imports names from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_rooms_are_entered_by_their_doors(path):
+    room = path.relative_to(SOURCE).parts[0]
+    others = [
+        module
+        for module in _imported(ast.parse(path.read_text(encoding="utf-8")))
+        if module.count(".") > 1
+        and module.startswith("noiseproof.")
+        and module.split(".")[1] != room
+        and not module.endswith(BEHIND)
+    ]
+    assert not others
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_only_one_room_asks_how_rows_are_stored(path):
+    if path.relative_to(SOURCE).parts[0] != "_rows":
+        assert "issparse" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_parts_are_not_told_apart_by_their_class(path):
+    """What a noise, a loss or an attack can do is asked of it, outside its room."""
+    if path.relative_to(SOURCE).parts[0] in ("noise", "attacks"):
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = _subclasses("noise") | _subclasses("attacks") | _subclasses("_marginal")
+    told_apart = {
+        name.id
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "isinstance"
+        for name in ast.walk(call.args[1])
+        if isinstance(name, ast.Name) and name.id in parts
+    }
+    assert not told_apart
+
+
+def _subclasses(room):
+    """Names of the noises, attacks or losses, without their base classes."""
+    if room == "noise":
+        from noiseproof.noise import NOISES as registry
+    elif room == "attacks":
+        from noiseproof.attacks import ATTACKS as registry
+    else:
+        from noiseproof._marginal import LOSSES as registry
+    found = set()
+    for part in registry.values():
+        found |= {cls.__name__ for cls in part.__mro__[:-1]}
+    return found - {"Noise", "Attack", "BaseEstimator"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_functions_are_one_step(path):
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    long = {
+        node.name: _body_lines(node)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, functions) and _body_lines(node) > 40
+    }
+    assert not long
 
 
 def _body_lines(function):
@@ -27,16 +100,27 @@ def _body_lines(function):
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
-@pytest.mark.parametrize("path", FILES, ids=_id)
-def test_files_and_functions_are_short(path):
-    text = path.read_text(encoding="utf-8")
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    long = {
-        node.name: _body_lines(node)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, functions) and _body_lines(node) > 40
-    }
-    assert not long
+def test_private_names_of_scikit_learn_are_in_one_module():
+    for path in FILES:
+        if path.name == "_sklearn.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "sklearn"
+            ):
+                private = [
+                    name
+                    for name in (node.module.split("."), *[[a.name] for a in node.names])
+                    if any(part.startswith("_") for part in name)
+                ]
+                assert not private, path
+
+
+def test_there_are_more_estimators_than_helpers_beside_them():
+    homes = {cls.__module__.rpartition(".")[2] for cls in ESTIMATORS.values()}
+    files = {path.stem for path in (SOURCE / "estimators").glob("*.py")}
+    helpers = files - homes - {"__init__"}
+    assert len(helpers) < len(homes)
 
 
 def test_import_adds_nothing_heavy_to_scikit_learn():
@@ -46,9 +130,14 @@ def test_import_adds_nothing_heavy_to_scikit_learn():
         "with contextlib.suppress(ImportError): import sklearn.callback\n"
         "before = set(sys.modules)\n"
         "import noiseproof\n"
+        "for name in noiseproof.__all__: getattr(noiseproof, name)\n"
         f"print([m for m in {HEAVY} if m in set(sys.modules) - before])"
     )
     assert _run(code) == "[]"
+
+
+def test_the_bare_import_does_not_load_scikit_learn():
+    assert _run("import sys, noiseproof; print('sklearn' in sys.modules)") == "False"
 
 
 def test_dense_fits_need_no_compiler():
@@ -69,6 +158,7 @@ def _run(code):
     ).stdout.strip()
 
 
-def test_public_names_exist():
+def test_public_names_exist_and_are_shown():
     assert all(hasattr(noiseproof, name) for name in noiseproof.__all__)
     assert {cls.__name__ for cls in ESTIMATORS.values()} <= set(noiseproof.__all__)
+    assert set(dir(noiseproof)) >= set(noiseproof.__all__)
