@@ -15,8 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from noiseproof import InvariantSVC
-from noiseproof._invariant.candidates import Candidates
-from noiseproof._invariant.costs import make_costs
+from noiseproof._invariant import Candidates, make_costs
 from noiseproof.attacks import ATTACKS, Attack, FeatureDeletion
 
 SOLVERS = ["column_generation", "bundle", "pegasos"]

@@ -10,8 +10,8 @@ from invariant_problems import table
 from sklearn.exceptions import NotFittedError
 
 from noiseproof import InvariantSVC, StructuredSVM
-from noiseproof._invariant.structured import LinearChain, Multiclass, TokenDeletion
 from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sequence_labelling.py"
 
