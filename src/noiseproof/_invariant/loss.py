@@ -114,16 +114,21 @@ class Costs:
         return losses
 
     def worst(
-        self, scores: Array, own: Index, runs: Runs
+        self, scores: Array, own: Index, runs: Runs | None
     ) -> tuple[Index, Index, Array, Array]:
         """The worst (s, y') of each row, given the scores of all its candidates.
 
-        Returns the place of the candidate, y', the loss, and Δ.
+        No runs: one candidate each. Returns its place, y', the loss, and Δ.
         """
-        losses = self.losses(scores, own[runs.owner], runs.rank)
-        place, here = runs.argmax(losses.max(axis=1)), np.arange(len(own))
+        here = np.arange(len(own))
+        place, owner, rank = here, here, np.zeros_like(here)
+        if runs is not None:
+            owner, rank = runs.owner, runs.rank
+        losses = self.losses(scores, own[owner], rank)
+        if runs is not None:
+            place = runs.argmax(losses.max(axis=1))
         rival = losses[place].argmax(axis=1)
-        delta = self.delta(own, runs.rank[place])[here, rival]
+        delta = self.delta(own, rank[place])[here, rival]
         return place, rival, losses[place, rival], delta
 
     def delta(self, own: Index, transform: Index) -> Array:

@@ -163,7 +163,9 @@ class MulticlassRisk(LinearRisk):
         return np.stack([-scores, scores], axis=1)
 
     @abstractmethod
-    def _candidates(self, w: Array, own: Index, rows: Index | None) -> tuple[Any, Runs]:
+    def _candidates(
+        self, w: Array, own: Index, rows: Index | None
+    ) -> tuple[Any, Runs | None]:
         """Candidates of some rows, the worst at w among them."""
 
 
@@ -210,9 +212,8 @@ class AttackedRisk(MulticlassRisk):
 
     def _candidates(self, w: Array, own: Index, rows: Index | None) -> tuple[Any, Runs]:
         X, W = self.X if rows is None else self.X[rows], class_weights(w, self.k)
-        one_each = Runs(np.ones(len(own), dtype=np.intp))
         if self.costs.uniform:
-            return self.attack.worst(X, own, W), one_each
+            return self.attack.worst(X, own, W), None
         parts = []
         for y in np.unique(own):
             members = np.flatnonzero(own == y)
@@ -221,7 +222,7 @@ class AttackedRisk(MulticlassRisk):
             coef[y], intercept[y] = W[y], 0.0
             worst = self.attack.worst(X[members], own[members], coef, intercept)
             parts.append((members, worst))
-        return assemble(parts, X), one_each
+        return assemble(parts, X), None
 
 
 class ListedRisk(MulticlassRisk):

@@ -184,7 +184,7 @@ class _DenseRows:
         return int(self.X.shape[0])
 
     def __getitem__(self, i: int) -> Array:
-        return np.asarray(as_dense(self.X[[i]])[0], dtype=np.float64)
+        return np.asarray(as_dense(self.X[i : i + 1])[0], dtype=np.float64)
 
 
 class LinearChain(StructuredProblem):
