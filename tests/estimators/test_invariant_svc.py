@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from invariant_problems import deletions, minimum, table
 from odd_rows import out_of_range, stored_twice, with_stored_zeros
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -394,6 +394,16 @@ def test_a_fit_that_ends_badly_leaves_blas_as_it_was(error, rng):
         with pytest.raises(error, match="broken"):
             InvariantSVC(Broken(error), tol=1e-9).fit(*table(rng))
         assert threads() == before
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_fit_that_ends_badly_leaves_no_model(kernel, rng):
+    X, y = table(rng)
+    model = InvariantSVC(kernel=kernel).fit(X, y).set_params(label_cost=np.eye(2))
+    with pytest.raises(ValueError, match="label_cost must have shape"):
+        model.fit(X[:, :2], y)
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :2])
 
 
 def test_kernels_of_the_wrong_shape_give_one_sentence(rng):

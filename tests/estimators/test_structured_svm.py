@@ -145,6 +145,19 @@ def test_a_chain_asks_the_attack_for_its_budget_not_for_its_class(rng):
         StructuredSVM(attack=TokenDeletion()).fit(np.eye(2), [0, 1])
 
 
+def test_a_fit_that_ends_badly_leaves_the_old_model_or_none(rng):
+    X, Y = sequences(rng)
+    model = StructuredSVM(LinearChain()).fit(X, Y)
+    before = model.predict(X)
+    for broken in (model, StructuredSVM(LinearChain())):
+        broken.set_params(attack=FeatureDeletion())
+        with pytest.raises(TypeError, match="token_budget"):
+            broken.fit([x[:, :1] for x in X], Y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        broken.predict(X)
+
+
 class Overlong(Multiclass):
     """Says it has fewer weights than its features need."""
 

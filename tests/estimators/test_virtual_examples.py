@@ -7,6 +7,7 @@ import sklearn
 from odd_rows import out_of_range, stored_twice, with_stored_zeros
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -192,3 +193,13 @@ def test_bad_columns_are_refused(cls, data):
     for method in [*methods, lambda X: clone(model).fit(X, y)]:
         with pytest.raises(ValueError, match="column index outside 0 to 2"):
             method(out_of_range(X))
+
+
+@both
+def test_a_fit_that_ends_badly_leaves_no_model(cls, data):
+    X, y = data
+    model = cls(SVC(C=-1.0))
+    with pytest.raises(ValueError, match="'C' parameter"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -210,7 +210,7 @@ class AttackedRisk(MulticlassRisk):
         super().__init__(own, costs, mass, alpha, X.shape[1])
         self.X, self.attack = X, attack
 
-    def _candidates(self, w: Array, own: Index, rows: Index | None) -> tuple[Any, Runs]:
+    def _candidates(self, w: Array, own: Index, rows: Index | None) -> tuple[Any, None]:
         X, W = self.X if rows is None else self.X[rows], class_weights(w, self.k)
         if self.costs.uniform:
             return self.attack.worst(X, own, W), None

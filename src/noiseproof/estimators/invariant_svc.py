@@ -355,7 +355,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         return risk.candidates.owner[points]
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+        check_is_fitted(self, ["coef_", "dual_coef_"], all_or_any=any)
         if hasattr(self, "coef_"):
             return super()._scores(X)
         X, kernel, A = read_new(self, X), self._kernel(), self.dual_coef_

@@ -41,7 +41,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
             self.classes_ = fitted.classes_
 
     def _delegate(self, method: str, X: Any, *args: Any, **options: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         X = canonical(validate_data(self, X, reset=False, **READ))
         return getattr(self.estimator_, method)(X, *args, **options)
 

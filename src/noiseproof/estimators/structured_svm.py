@@ -131,17 +131,16 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
             The fitted estimator.
         """
         self._validate_params()
-        self.problem_ = Multiclass() if self.problem is None else clone(self.problem)
+        problem = Multiclass() if self.problem is None else clone(self.problem)
         read = self._read_table if self._tabular else self._read_list
         inputs, outputs, weights = read(X, y, sample_weight)
-        inputs, outputs = self.problem_.prepare(inputs, outputs)
-        if self._tabular:
-            self.classes_ = self.problem_.classes_
-        risk = StructuredRisk(
-            self.problem_, inputs, outputs, self.attack, weights / weights.sum(),
-            float(self.alpha),
-        )  # fmt: skip
+        inputs, outputs = problem.prepare(inputs, outputs)
+        mass, alpha = weights / weights.sum(), float(self.alpha)
+        risk = StructuredRisk(problem, inputs, outputs, self.attack, mass, alpha)
         self.weights_ = self._solve(risk, X, y).function
+        self.problem_ = problem
+        if self._tabular:
+            self.classes_ = problem.classes_
         return self
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
@@ -174,7 +173,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         outputs : array or list
             As given to `fit`.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "weights_")
         if self._tabular:
             X = canonical(validate_data(self, X, reset=False, **_READ))
         inputs = self.problem_.read(X)

@@ -67,5 +67,7 @@ class VirtualSupportVectors(VirtualExamples):
                 "VirtualSupportVectors needs an estimator with support_ after fit, "
                 f"such as SVC; {type(first).__name__} has none."
             )
-        self.support_ = rows = rows[first.support_]
-        return first if self.attack is None else fit(self.attack)
+        rows = rows[first.support_]
+        fitted = first if self.attack is None else fit(self.attack)
+        self.support_ = rows
+        return fitted
