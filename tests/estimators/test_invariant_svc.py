@@ -404,6 +404,11 @@ def test_a_fit_that_ends_badly_leaves_no_model(kernel, rng):
         model.fit(X[:, :2], y)
     with pytest.raises(NotFittedError):
         model.predict(X[:, :2])
+    model = InvariantSVC(kernel=kernel, missing="error").fit(X, y)
+    with pytest.raises(ValueError, match="missing='error'"):
+        model.fit(np.where(X > 2, np.nan, X), np.where(y > 0, "a", "b"))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 def test_kernels_of_the_wrong_shape_give_one_sentence(rng):

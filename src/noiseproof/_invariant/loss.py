@@ -121,12 +121,9 @@ class Costs:
         No runs: one candidate each. Returns its place, y', the loss, and Δ.
         """
         here = np.arange(len(own))
-        place, owner, rank = here, here, np.zeros_like(here)
-        if runs is not None:
-            owner, rank = runs.owner, runs.rank
+        owner, rank = (here, 0 * here) if runs is None else (runs.owner, runs.rank)
         losses = self.losses(scores, own[owner], rank)
-        if runs is not None:
-            place = runs.argmax(losses.max(axis=1))
+        place = here if runs is None else runs.argmax(losses.max(axis=1))
         rival = losses[place].argmax(axis=1)
         delta = self.delta(own, rank[place])[here, rival]
         return place, rival, losses[place, rival], delta

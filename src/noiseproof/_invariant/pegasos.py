@@ -128,7 +128,7 @@ class LinearIterate:
         return self.risk.value(self.mean, self.risk.worst(self.mean))
 
     def refresh(self) -> None:
-        """Nothing is kept besides w."""
+        """Nothing to do: w is all there is."""
 
 
 class KernelIterate:

@@ -80,8 +80,7 @@ class InvariantResult:
         elif gap > 0:
             gap = np.inf
         self.converged = gap <= stop.tol
-        told = np.array([self.value]), np.array([gap])
-        self.stopped = stop.tell(self.n_iter, *told)
+        self.stopped = stop.tell(self.n_iter, np.float64(self.value), gap)
         return self.converged or self.stopped
 
 

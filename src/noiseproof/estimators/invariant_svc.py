@@ -261,6 +261,8 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         """
         self._validate_params()
         self._check_combination()
+        for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
+            self.__dict__.pop(name, None)  # an earlier fit may have had another kernel
         X, y = read_training(self, X, y)
         weights = self._weights(X, sample_weight)
         counted, dtype = np.flatnonzero(weights), X.dtype
@@ -270,15 +272,13 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         X = without_zeros(X)[counted].astype(np.float64, copy=False)
         first, mass = merge_equal_rows(X, labels, weights[counted])
         X, labels, rows = X[first], labels[first], counted[first]
-        for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
-            self.__dict__.pop(name, None)  # of an earlier fit with another kernel
         risk = self._risk(X, labels, mass / mass.sum())
         result = self._solve(risk, X, y)
-        if isinstance(risk, KernelRisk):
-            owner = self._keep_points(risk, *result.function)
-        else:
+        if self.kernel == "linear":
             self._keep_weights(result.function, dtype)
             owner = np.flatnonzero(result.weights > 0)
+        else:
+            owner = self._keep_points(risk, *result.function)
         self.support_ = rows[owner]
         self.n_support_ = np.bincount(labels[owner], minlength=len(self.classes_))
         return self
@@ -315,9 +315,9 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     def _too_many(self, X: Any) -> bool:
         """Whether candidates had better be made anew in each round than kept."""
         by_transform = callable(self.label_cost) or np.ndim(self.label_cost) == 3
-        if self.kernel != "linear" or self.attack is None or by_transform:
+        if self.kernel != "linear" or by_transform:
             return False
-        if not self.attack.is_finite:
+        if self.attack is None or not self.attack.is_finite:
             return False
         ways = len(self.attack.candidates(as_dense(X[[0]])[0]))
         return bool(8 * n_stored(X) * ways > 2.0**20 * self.cache_size)

@@ -93,14 +93,10 @@ class VirtualExamples(Delegator):
         X = without_zeros(X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        self._keep(self._fit(X, y, sample_weight))
+        self._keep(self._fit(X, y, sample_weight, self.attack))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The fitted estimator."""
-        return self._fit_copies(X, y, sample_weight, self.attack)
-
-    def _fit_copies(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
         """A clone of the estimator, fitted on what the attack makes of each row."""
         if attack is not None:
             X, origin = attack.copies(X)

@@ -52,22 +52,21 @@ class VirtualSupportVectors(VirtualExamples):
         # neither the bandwidth nor the stop may depend on how rows are weighted
         return SVC(gamma="auto", tol=1e-8)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        # SVC numbers its support vectors as if rows of weight zero were not there
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.flatnonzero(weights)
-
-        def fit(attack: Any) -> Any:
-            given = None if sample_weight is None else sample_weight[rows]
-            return self._fit_copies(X[rows], y[rows], given, attack)
-
-        first = fit(None)
+    def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
+        fit, rows = super()._fit, np.arange(len(y))
+        if sample_weight is not None:
+            # SVC numbers its support vectors as if rows of weight zero were not there
+            rows = np.flatnonzero(sample_weight)
+            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+        first = fit(X, y, sample_weight, None)
         if not hasattr(first, "support_"):
             raise TypeError(
                 "VirtualSupportVectors needs an estimator with support_ after fit, "
                 f"such as SVC; {type(first).__name__} has none."
             )
-        rows = rows[first.support_]
-        fitted = first if self.attack is None else fit(self.attack)
-        self.support_ = rows
+        kept, fitted = first.support_, first
+        if attack is not None:
+            weights = None if sample_weight is None else sample_weight[kept]
+            fitted = fit(X[kept], y[kept], weights, attack)
+        self.support_ = rows[kept]
         return fitted
