@@ -33,10 +33,7 @@ _BATCH = 4
 def pegasos(
     risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
 ) -> InvariantResult:
-    """Minimise R by stochastic steps; an iteration is a pass over the rows.
-
-    `rng`, a RandomState, orders the rows.
-    """
+    """Minimise R; an iteration is a pass over the rows, which `rng` puts in order."""
     descent = Descent(risk, np.random.RandomState(0) if rng is None else rng)
     result, mean = InvariantResult(), descent.iterate
     for _ in range(stop.max_iter):

@@ -315,9 +315,9 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     def _too_many(self, X: Any) -> bool:
         """Whether candidates had better be made anew in each round than kept."""
         by_transform = callable(self.label_cost) or np.ndim(self.label_cost) == 3
-        if self.kernel != "linear" or by_transform:
+        if self.kernel != "linear" or by_transform or self.attack is None:
             return False
-        if self.attack is None or not self.attack.is_finite:
+        if not self.attack.is_finite:
             return False
         ways = len(self.attack.candidates(as_dense(X[[0]])[0]))
         return bool(8 * n_stored(X) * ways > 2.0**20 * self.cache_size)
@@ -326,9 +326,8 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         """Turn "scale" into 1 / (d · variance of X) and "auto" into 1 / d."""
         if not isinstance(self.gamma, str):
             return float(self.gamma)
-        variance, size = 1.0, X.shape[0] * X.shape[1]
+        variance, stored, size = 1.0, values(X), X.shape[0] * X.shape[1]
         if self.gamma == "scale":
-            stored = values(X)
             mean = stored.sum() / size
             zeros = (size - stored.size) * mean**2
             variance = float(np.square(stored - mean).sum() + zeros) / size
