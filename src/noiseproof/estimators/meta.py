@@ -40,10 +40,13 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
 
-    def _delegate(self, method: str, X: Any, *args: Any, **options: Any) -> Any:
+    def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
-        X = canonical(validate_data(self, X, reset=False, **READ))
-        return getattr(self.estimator_, method)(X, *args, **options)
+        return canonical(validate_data(self, X, reset=False, **READ))
+
+    def _delegate(self, method: str, X: Any) -> Any:
+        X = self._new_rows(X)
+        return getattr(self.estimator_, method)(X)
 
     def predict(self, X: Any) -> Any:
         """Predict with the fitted estimator.
@@ -109,7 +112,8 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         score : float
             As the estimator's own `score`.
         """
-        return float(self._delegate("score", X, y, sample_weight=sample_weight))
+        X = self._new_rows(X)
+        return float(self.estimator_.score(X, y, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
