@@ -101,7 +101,6 @@ class LinearIterate:
 
     @property
     def function(self) -> Array:
-        """The mean weights."""
         return self.mean.copy()
 
     def find(self, rows: Index) -> tuple[Array, Array]:
@@ -129,7 +128,7 @@ class LinearIterate:
 
 
 class KernelIterate:
-    """f as coefficients A of points, with its scores F of all candidates."""
+    """f as coefficients A of points, their mean, and scores F of all candidates."""
 
     def __init__(self, risk: KernelRisk):
         self.risk, self.rows = risk, KernelRows(risk)
@@ -138,7 +137,6 @@ class KernelIterate:
 
     @property
     def function(self) -> tuple[Index, Array]:
-        """The points as candidates, and their mean coefficients."""
         return self.rows.points.copy(), self.mean.copy()
 
     def find(self, rows: Index) -> tuple[Array, Array]:
