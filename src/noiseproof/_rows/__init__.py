@@ -29,12 +29,14 @@ from noiseproof._rows.matrices import (
     missing_features,
     n_stored,
     readable,
+    row_products,
     stack,
     stored_rows,
     unsigned,
     values,
     with_values,
     without,
+    without_zeros,
     zero_missing,
 )
 from noiseproof._rows.reading import (
@@ -64,6 +66,7 @@ __all__ = [
     "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
     "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
     "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
-    "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",
-    "unsigned", "values", "with_values", "without", "zero_missing",
+    "read_unlabeled", "readable", "remember_missing", "row_products", "stack",
+    "stored_rows", "unsigned", "values", "with_values", "without", "without_zeros",
+    "zero_missing",
 ]  # fmt: skip

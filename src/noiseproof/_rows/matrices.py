@@ -192,3 +192,17 @@ def zero_missing(X: Any) -> Any:
     if not has_missing(X):
         return X
     return with_values(X, np.nan_to_num(values(X), nan=0.0))
+
+
+def without_zeros(X: Any) -> Any:
+    """X as it is, if dense; else without zeros that are stored."""
+    if not sp.issparse(X) or X.data.all():
+        return X
+    X = X.copy()
+    X.eliminate_zeros()
+    return X
+
+
+def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:
+    """X @ w, the same for equal rows to the last bit, which BLAS does not promise."""
+    return np.asarray(X @ w if sp.issparse(X) else (X * w).sum(axis=1))

@@ -16,7 +16,7 @@ from noiseproof.io.container import FileFormatError, pack, unpack
 _PARTS = (
     "noiseproof.evaluation.scorers.PerturbedScorer",
     "noiseproof._marginal.online.OnlineState",
-    "noiseproof._invariant.structured.token_deletion.TokenDeletion",
+    "noiseproof._invariant.structured.TokenDeletion",
     "noiseproof.tables.encoder.TableEncoder",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
@@ -33,7 +33,7 @@ def trusted_types() -> frozenset[str]:
     """Full names of the members of our registries, of their parts, and of scores."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    from noiseproof._invariant.structured import PROBLEMS
+    from noiseproof._invariant import PROBLEMS
     from noiseproof.attacks import ATTACKS
     from noiseproof.estimators import ESTIMATORS
     from noiseproof.noise import NOISES
