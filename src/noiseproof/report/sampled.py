@@ -27,7 +27,7 @@ def deletion_curve(model: Any, case: Case, tick: Callable[[], None]) -> Series:
         scoring=case.scoring,
         n_repeats=plan.n_repeats,
         random_state=plan.random_state,
-        missing=plan.missing,
+        deleted_as=plan.missing,
         n_jobs=plan.n_jobs,
         progress=lambda done, total: tick(),
     )
@@ -68,7 +68,7 @@ def costs_of(model: Any, case: Case, places: Places, linear: bool) -> dict[str, 
         *(model, case.X, case.y),
         groups=groups,
         scoring=case.scoring,
-        missing=missing,
+        deleted_as=missing,
         n_jobs=case.plan.n_jobs,
         progress=False,
     )
