@@ -13,8 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["Container", "contain"]
-
 Mask = NDArray[np.bool_]
 
 _FILLS = {"zero": 0, "nan": np.nan}
@@ -185,3 +183,15 @@ class _Sparse(Container):
 
     def fork(self) -> Container:
         return _Sparse(self.X, "zero")
+
+
+def n_missing(X: Any) -> int:
+    """Number of missing cells; a column at a time, which needs little memory."""
+    if sp.issparse(X):
+        return int(np.count_nonzero(X.data != X.data))
+    if hasattr(X, "iloc"):
+        return int(sum(column.isna().sum() for _, column in X.items()))
+    if hasattr(X, "null_count"):  # polars, where NaN is not null
+        nans = (c.is_nan().sum() for c in X.iter_columns() if c.dtype.is_float())
+        return sum(c.null_count() for c in X.iter_columns()) + sum(n or 0 for n in nans)
+    return sum(int(np.count_nonzero(column != column)) for column in np.asarray(X).T)
