@@ -193,7 +193,7 @@ def test_results_are_tidy_and_frozen(rng):
         ({"groups": {"lab": ["iron"]}}, ValueError, "'lab' names the feature 'iron'"),
         ({"groups": {"lab": [D]}}, ValueError, "which X does not have"),
         ({"groups": {"lab": []}}, ValueError, "'lab' has no features"),
-        ({"groups": [[0, 1]]}, TypeError, "groups must be a dictionary"),
+        ({"groups": 3}, TypeError, "groups must be a dictionary"),
         ({"space": "raw"}, ValueError, "'input' or 'model'"),
         ({"deleted_as": "mean"}, ValueError, "'zero' or 'nan'"),
     ],

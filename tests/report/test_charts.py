@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import Reader
 
-from noiseproof.report.charts import Curve, dot_strip, line_chart
-from noiseproof.report.scales import Scale, nice_ticks
 from noiseproof.report.summary import Series
+from noiseproof.report.svg import Curve, Scale, dot_strip, line_chart, nice_ticks
 
 numbers = st.floats(-1e6, 1e6)
 

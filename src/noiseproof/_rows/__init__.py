@@ -64,6 +64,6 @@ __all__ = [
     "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
     "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
     "missing_features", "n_missing", "n_stored", "one_blas_thread", "read_new",
-    "read_training", "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",
-    "unsigned", "values", "with_values", "without", "zero_missing",
+    "read_training", "read_unlabeled", "readable", "remember_missing", "stack",
+    "stored_rows", "unsigned", "values", "with_values", "without", "zero_missing",
 ]  # fmt: skip

@@ -12,11 +12,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import Container, contain, readable, stored_rows
-from noiseproof.evaluation.groups import Groups, feature_names
 from noiseproof.evaluation.linear import SPACES, LinearView, linear_view
 from noiseproof.evaluation.models import as_scorer, last_step
 from noiseproof.evaluation.progress_bar import following
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, feature_names
 
 __all__ = ["Fragility"]
 
