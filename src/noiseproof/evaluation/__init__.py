@@ -11,6 +11,7 @@ from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
 from noiseproof.evaluation.models import read_models as read_models
 from noiseproof.evaluation.models import try_out as try_out
+from noiseproof.evaluation.perturbations import Perturbation as Perturbation
 from noiseproof.evaluation.plots import (
     CertificateDisplay,
     FragilityDisplay,
