@@ -37,15 +37,6 @@ _WANTED = (
 class Groups:
     """Groups of features: the g-th is columns[ends[g] : ends[g + 1]].
 
-    Parameters
-    ----------
-    names : list
-        Of the groups.
-    columns : array of int
-        Numbers of the features, one group after another.
-    ends : array of shape (n_groups + 1,)
-        Where each group begins, and where the last one ends.
-
     Examples
     --------
     >>> from noiseproof.groups import Groups
@@ -55,8 +46,8 @@ class Groups:
     """
 
     names: list[Any]
-    columns: Columns
-    ends: Columns
+    columns: Columns  # numbers of the features, one group after another
+    ends: Columns  # where each group begins, and where the last one ends
 
     @classmethod
     def read(cls, groups: Any, features: Sequence[Any]) -> Groups:
@@ -140,11 +131,11 @@ def _named(groups: Any, d: int) -> dict[Any, Any]:
     if not _is_list(groups):
         raise TypeError(_WANTED.format(repr(groups)))
     parts = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    n_lists = sum(map(_is_list, parts))
-    if parts and n_lists == len(parts):
-        return {f"group {g}": part for g, part in enumerate(parts)}
-    if n_lists:
+    kinds = set(map(_is_list, parts))
+    if len(kinds) > 1:
         raise TypeError(_WANTED.format("lists and labels together"))
+    if True in kinds:
+        return {f"group {g}": part for g, part in enumerate(parts)}
     if parts and len(parts) != d:
         raise ValueError(
             f"groups must hold one label for each of the {d} features; got "
@@ -185,10 +176,7 @@ def feature_names(model: Any, X: Any) -> list[Any]:
 
 
 class Feature(NamedTuple):
-    """Name of what a model gets, and of the column of the table it comes from.
-
-    A feature that comes from several columns counts as a column of its own.
-    """
+    """What a model gets, and the column it comes from; if from several, itself."""
 
     name: str
     column: str
@@ -215,23 +203,7 @@ def column_groups(
 
 
 def features_behind(model: Any, columns: Sequence[str], d: int) -> list[Feature]:
-    """The d features that the last step of a fitted pipeline gets.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sklearn.compose import make_column_transformer
-    >>> from sklearn.linear_model import Ridge
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import OneHotEncoder
-    >>> X = pd.DataFrame({"hair": ["red", "dark"], "hair_red": [1.0, 2.0]})
-    >>> encoder = make_column_transformer(
-    ...     (OneHotEncoder(), ["hair"]), remainder="passthrough"
-    ... )
-    >>> model = make_pipeline(encoder, Ridge()).fit(X, [0.0, 1.0])
-    >>> [feature.column for feature in features_behind(model, list(X.columns), 3)]
-    ['hair', 'hair', 'hair_red']
-    """
+    """The d features that the last step of a fitted pipeline gets."""
     features = [Feature(name, name) for name in columns]
     for _, step in unwrap(model)[0]:
         features = _through(step, features)

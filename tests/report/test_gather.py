@@ -305,11 +305,21 @@ def test_bad_models_and_rows_get_one_sentence():
         gather(Ridge().fit(X, y), X[:1], [0.5])
 
 
-def test_bad_groups_cost_no_work(models, digits, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"groups": {"g": [64]}}, "'g' names the feature 64"),
+        ({"levels": [0, 1.5]}, "levels are probabilities"),
+        ({"levels": []}, "levels are probabilities"),
+    ],
+    ids=str,
+)
+def test_bad_options_cost_no_work(models, digits, monkeypatch, options, words):
     _, _, X, y = digits
     monkeypatch.setattr(gathering, "certify", None)
-    with pytest.raises(ValueError, match="'g' names the feature 64"):
-        gather(models["svc"], X, y, Plan(groups={"g": [64]}))
+    monkeypatch.setattr(gathering, "robustness_curve", None)
+    with pytest.raises(ValueError, match=words):
+        gather(models["svc"], X, y, Plan(**options))
 
 
 def test_models_with_different_numbers_of_features_share_a_page(table):

@@ -12,7 +12,7 @@ from reading import POINTERS, Reader
 
 from noiseproof import DropoutSVC
 from noiseproof.report import Plan, Summary, gather, render
-from noiseproof.report.html import isolated, number
+from noiseproof.report.html import isolated, number, short
 from noiseproof.report.page import _asset
 
 EVIL = "<script>alert(1)</script>"
@@ -132,6 +132,13 @@ def test_the_page_says_what_it_rests_on(summary, read):
         "DropoutSVC(noise=0.3)",
     ):
         assert words in read.text
+
+
+def test_numbers_are_written_as_people_do():
+    assert [number(x) for x in (0.95, -0.0001, -1.5)] == ["0.950", "0.000", "−1.500"]
+    assert [number(None), number(np.inf), number(2.0, 0)] == ["–", "∞", "2"]
+    told = [short(x) for x in (0.30000000000000004, 20.0, 12000.0, -0.5)]
+    assert told == ["0.3", "20", "12,000", "−0.5"]
 
 
 def test_one_model_needs_no_toggle(summary):

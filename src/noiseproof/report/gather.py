@@ -62,6 +62,9 @@ _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
 
 
+_Tick = Callable[[], None]
+
+
 @dataclass(frozen=True)
 class Plan:
     """The options of `write_report`, which explains them."""
@@ -94,6 +97,11 @@ class Plan:
                 raise ValueError(
                     f"{name} must be a whole number from 1; got {value!r}."
                 )
+        levels = np.asarray(self.levels, dtype=np.float64)
+        if not levels.size or not np.all((levels >= 0) & (levels <= 1)):
+            raise ValueError(
+                f"levels are probabilities from 0 to 1; got {self.levels!r}."
+            )
         if not 0 < self.delta < 1:
             raise ValueError(f"delta must lie within (0, 1); got {self.delta!r}.")
         if not isinstance(self.random_state, Integral):
@@ -130,14 +138,14 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     few = case.sample(plan.max_rows)
     steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
     with following(plan.progress, steps) as tick:
-        proofs = []
-        for model in named.values():
-            proofs.append(_proofs(model, case))
+        wholes = []
+        for name, model in named.items():
+            wholes.append(_whole(name, model, case))
             tick()
-        budgets = _budgets([own.found for own in proofs if own.found is not None])
+        budgets = _budgets([w.certificates for w in wholes if w.certificates])
         found = []
-        for (name, model), own in zip(named.items(), proofs, strict=True):
-            found.append(_judge(name, model, own, budgets, case, few, tick))
+        for (name, model), whole in zip(named.items(), wholes, strict=True):
+            found.append(_judge(name, model, whole, budgets, few, tick))
             tick()
     return _summary(found, case, len(few.y))
 
@@ -221,30 +229,25 @@ def _is_regressor(model: Any, y: NDArray[Any]) -> bool:
     return y.dtype.kind == "f" and bool(np.any(y != np.round(y)))
 
 
-class _Proofs(NamedTuple):
-    """Certificates and the rows that need them most, or one sentence why not."""
+class _Whole(NamedTuple):
+    """What all rows tell of a model: clean scores and certificates, or why not."""
 
-    found: Certificates | None = None
-    rows: tuple[WorstRow, ...] = ()
+    scores: Numbers
+    recalls: Numbers
+    certificates: Certificates | None = None
+    worst_rows: tuple[WorstRow, ...] = ()
     why_not: str = ""
 
 
 def _judge(
-    name: str,
-    model: Any,
-    proofs: _Proofs,
-    budgets: list[int],
-    case: _Case,
-    few: _Case,
-    tick: Callable[[], None],
+    name: str, model: Any, whole: _Whole, budgets: list[int], few: _Case, tick: _Tick
 ) -> ModelSummary:
     """All about one model, with the costs of all its features."""
-    plan = case.plan
+    plan, certificates = few.plan, whole.certificates
     last, seen = few.seen_by(model)
-    scores, recalls = _scores(name, model, case)
     curve = robustness_curve(
         *(last, seen.X, seen.y, "delete", np.sort(plan.levels, axis=None)),
-        scoring=case.scoring,
+        scoring=few.scoring,
         n_repeats=plan.n_repeats,
         random_state=plan.random_state,
         deleted_as=plan.deleted_as,
@@ -252,18 +255,21 @@ def _judge(
         progress=lambda done, total: tick(),
     )
     text = " ".join(repr(model).split())
-    linear, grouped = proofs.found is not None, plan.groups is not None
-    return ModelSummary(
+    linear, grouped = certificates is not None, plan.groups is not None
+    found = ModelSummary(
         name=name,
         description=text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
-        scores=scores,
-        recalls=recalls,
+        scores=whole.scores,
+        recalls=whole.recalls,
         deletion=_series(curve),
         feature_costs=_costs(last, seen, None, linear),
         group_costs=_costs(last, seen, plan.groups, linear) if grouped else {},
-        why_uncertified=proofs.why_not,
-        **(_certified(proofs, last, seen, budgets) if linear else {}),
+        why_uncertified=whole.why_not,
+        worst_rows=whole.worst_rows,
     )
+    if certificates is None:
+        return found
+    return replace(found, **_certified(certificates, last, seen, budgets))
 
 
 def _series(curve: RobustnessCurve) -> Series:
@@ -282,13 +288,13 @@ def _costs(model: Any, case: _Case, groups: Any, linear: bool) -> dict[str, floa
     they see fewer rows where there are many columns.
     """
     together: Any = column_groups(case.features, case.columns, groups)
+    if not len(together):  # the model sees nothing of them
+        return {}
     if not (linear and case.plan.deleted_as == "zero"):
-        at_most = _PREDICTIONS // max(1, len(together))
+        at_most = _PREDICTIONS // len(together)
         if at_most < min(_LEAST, len(case.y)):
             return {}
         case = case.sample(at_most)
-    if not len(together):
-        return {}
     found = feature_fragility(
         *(model, case.X, case.y),
         groups=together,
@@ -298,6 +304,40 @@ def _costs(model: Any, case: _Case, groups: Any, linear: bool) -> dict[str, floa
         progress=False,
     )
     return dict(zip(found.names, found.cost.tolist(), strict=True))
+
+
+def _whole(name: str, model: Any, case: _Case) -> _Whole:
+    """Scores, then certificates, a block of rows at a time."""
+    scores, recalls = _scores(name, model, case)
+    if case.scoring != "accuracy":
+        return _Whole(scores, recalls, why_not="Certificates are for classifiers.")
+    parts: list[Certificates] = []
+    rows: list[WorstRow] = []
+    for start, block in case.blocks():
+        last, seen = block.seen_by(model)
+        try:
+            found = certify(last, seen.X, seen.y)
+        except TypeError as error:  # not linear, and it says why
+            return _Whole(scores, recalls, why_not=str(error))
+        parts.append(found)
+        lowest = np.argsort(found.budget, kind="stable")[:_SHOWN_ROWS]
+        rows += [
+            WorstRow(
+                row=int(start + i),
+                label=str(seen.y[i]),
+                prediction=str(found.prediction[i]),
+                budget=float(found.budget[i]),
+                features=tuple(seen.features[j].name for j in found.deletion(i)),
+            )
+            for i in lowest
+            if np.isfinite(found.budget[i])
+        ]
+    rows.sort(key=lambda row: (row.budget, row.row))
+    # joined without the features that go, which would fill the memory
+    kept = ("budget", "exact", "prediction", "correct")
+    whole = {name: np.concatenate([getattr(p, name) for p in parts]) for name in kept}
+    joined = Certificates(**whole, unit=parts[0].unit)
+    return _Whole(scores, recalls, joined, tuple(rows[:_SHOWN_ROWS]))
 
 
 def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
@@ -324,38 +364,6 @@ def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
     return scores, by_class if len(labels) <= _FEW else {}
 
 
-def _proofs(model: Any, case: _Case) -> _Proofs:
-    """Certificates of all rows, a block at a time."""
-    if case.scoring != "accuracy":
-        return _Proofs(why_not="Certificates are for classifiers.")
-    parts: list[Certificates] = []
-    rows: list[WorstRow] = []
-    for start, block in case.blocks():
-        last, seen = block.seen_by(model)
-        try:
-            found = certify(last, seen.X, seen.y)
-        except TypeError as error:  # not linear, and it says why
-            return _Proofs(why_not=str(error))
-        parts.append(found)
-        lowest = np.argsort(found.budget, kind="stable")[:_SHOWN_ROWS]
-        rows += [
-            WorstRow(
-                row=int(start + i),
-                label=str(seen.y[i]),
-                prediction=str(found.prediction[i]),
-                budget=float(found.budget[i]),
-                features=tuple(seen.features[j].name for j in found.deletion(i)),
-            )
-            for i in lowest
-            if np.isfinite(found.budget[i])
-        ]
-    rows.sort(key=lambda row: (row.budget, row.row))
-    # joined without the features that go, which would fill the memory
-    kept = ("budget", "exact", "prediction", "correct")
-    whole = {name: np.concatenate([getattr(p, name) for p in parts]) for name in kept}
-    return _Proofs(Certificates(**whole, unit=parts[0].unit), tuple(rows[:_SHOWN_ROWS]))
-
-
 def _budgets(found: list[Certificates]) -> list[int]:
     """Whole budgets, from 0 to where almost every row of every model has changed."""
     finite = [one.budget[np.isfinite(one.budget)] for one in found]
@@ -366,10 +374,9 @@ def _budgets(found: list[Certificates]) -> list[int]:
 
 
 def _certified(
-    proofs: _Proofs, last: Any, seen: _Case, budgets: list[int]
+    found: Certificates, last: Any, seen: _Case, budgets: list[int]
 ) -> dict[str, Any]:
     """What certificates tell."""
-    found: Any = proofs.found
     attacked, d = None, seen.X.shape[1]  # other models may have more features
     if np.isin(seen.y, last.classes_).all():  # else the attack knows not what to avoid
         some = [b for b in budgets[:: -(-len(budgets) // _ATTACKS)] if b <= d]
@@ -384,7 +391,6 @@ def _certified(
         "risk": Series(tuple(risky), tuple(risks)),
         "median_budget": median if np.isfinite(median) else None,
         "inexact": int(np.count_nonzero(~found.exact)),
-        "worst_rows": proofs.rows,
         "n_worst": int(np.count_nonzero(found.budget == found.budget.min())),
     }
 

@@ -93,14 +93,7 @@ def _isolated_text(text: str) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A score with equally many decimals everywhere; a dash for None.
-
-    Examples
-    --------
-    >>> from noiseproof.report.html import number
-    >>> number(0.95), number(None), number(-0.0001), number(-1.5)
-    ('0.950', '–', '0.000', '−1.500')
-    """
+    """A score with equally many decimals everywhere; a dash for None."""
     if value is None:
         return "–"
     if value == math.inf:
@@ -110,14 +103,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def short(number: float) -> str:
-    """A number as an axis shows it.
-
-    Examples
-    --------
-    >>> from noiseproof.report.html import short
-    >>> [short(x) for x in (0.30000000000000004, 20.0, 12000.0)]
-    ['0.3', '20', '12,000']
-    """
+    """A number as an axis shows it."""
     whole = abs(number) >= 1000 and number == round(number)
     return (f"{number:,.0f}" if whole else f"{number:.4g}").replace("-", "−")
 

@@ -105,13 +105,13 @@ def _toggles(summary: Summary) -> Html | None:
     return tag("fieldset", tag("legend", "Models shown"), *chips, class_="toggles")
 
 
-def _metric(summary: Summary) -> str:
-    """The metric as people write it."""
-    return "R²" if summary.scoring == "r2" else summary.scoring
+def _written(metric: str) -> str:
+    """A metric as people write it."""
+    return "R²" if metric == "r2" else metric
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+def _names(summary: Summary) -> Names:
+    return {i: model.name for i, model in enumerate(summary.models)}
 
 
 def _model_table(
@@ -145,14 +145,22 @@ def _glance(summary: Summary) -> Html:
     half = models[0].deletion.nearest(_HALF)
     share = models[0].deletion.x[half]
     columns = [
-        ("R²" if m == "r2" else m, _best([model.scores[m] for model in models], m))
+        (_written(m), _best([model.scores[m] for model in models], m))
         for m in models[0].scores
     ]
-    name = f"{_metric(summary)} with {share:.0%} of features deleted"
+    name = f"{_written(summary.scoring)} with {share:.0%} of features deleted"
     columns.insert(1, (name, _best([model.deletion.y[half] for model in models])))
     if any(model.certified for model in models):
+        medians = [  # infinite where no deletion changes half of the rows
+            None
+            if m.certified is None
+            else math.inf
+            if m.median_budget is None
+            else m.median_budget
+            for m in models
+        ]
         name = "features a typical prediction hangs by"
-        columns.append((name, _best([_median(model) for model in models], digits=0)))
+        columns.append((name, _best(medians, digits=0)))
     rows = [
         tag(
             "tr",
@@ -188,16 +196,9 @@ def _best(
     ]
 
 
-def _median(model: ModelSummary) -> float | None:
-    """Infinite where no deletion changes half of the rows."""
-    if model.certified is None:
-        return None
-    return math.inf if model.median_budget is None else model.median_budget
-
-
 def _headline(summary: Summary, half: int) -> str:
     """The finding in a sentence or two."""
-    metric, models = _metric(summary), summary.models
+    metric, models = _written(summary.scoring), summary.models
     share = f"{models[0].deletion.x[half]:.0%} of the features deleted at random"
     clean = max(models, key=lambda model: model.scores[summary.scoring])
     noisy = max(models, key=lambda model: model.deletion.y[half])
@@ -216,16 +217,15 @@ def _headline(summary: Summary, half: int) -> str:
 
 def _recalls(summary: Summary) -> Html | None:
     """Recall by class, if there are few classes."""
-    models = dict(enumerate(summary.models))
-    rows = [
-        (label, {i: number(model.recalls[label]) for i, model in models.items()})
-        for label in summary.models[0].recalls
-    ]
-    if not rows:
+    models = summary.models
+    if not models[0].recalls:
         return None
-    names = {i: model.name for i, model in models.items()}
+    rows = [
+        (label, {i: number(model.recalls[label]) for i, model in enumerate(models)})
+        for label in models[0].recalls
+    ]
     caption = "Share of the rows of each class that are right"
-    found = _model_table(caption, "class", names, rows)
+    found = _model_table(caption, "class", _names(summary), rows)
     return tag("details", tag("summary", "By class"), found)
 
 
@@ -273,7 +273,9 @@ def _random_deletion(summary: Summary) -> Html:
         "random",
         "Features that die at random",
         tag("p", text),
-        _figure("random", curves, _metric(summary), "share of features deleted"),
+        _figure(
+            "random", curves, _written(summary.scoring), "share of features deleted"
+        ),
     )
 
 
@@ -330,7 +332,7 @@ def _figure(
     ]
     n, at = len(rows), f"{id_}-at"
     slider = {"type": "range", "min": 0, "max": n - 1, "step": 1, "value": n // 2}
-    numbers = _model_table(f"{_capital(metric)} by {x_name}", x_name, names, rows)
+    numbers = _model_table(f"{metric.capitalize()} by {x_name}", x_name, names, rows)
     return tag(
         "figure",
         tag("div", line_chart(curves, label, x_name, metric, steps), class_="plot"),
@@ -355,9 +357,9 @@ def _interval(line: Series, i: int) -> str:
 def _fragile(summary: Summary) -> Html:
     """Costs of losing features and groups."""
     text = (
-        f"What {_metric(summary)} loses when one feature is deleted in all rows and "
-        "nothing is trained again; the highest cost to any model first. Below zero, a "
-        "model does better without."
+        f"What {_written(summary.scoring)} loses when one feature is deleted in all "
+        "rows and nothing is trained again; the highest cost to any model first. Below "
+        "zero, a model does better without."
     )
     features = [model.feature_costs for model in summary.models]
     groups = [model.group_costs for model in summary.models]
@@ -380,7 +382,7 @@ def _costs(
     """A row per feature: its name, a strip with the models' marks, the numbers."""
     if not dearest:
         return tag("p", f"There are too many {kind}s to try each.")
-    names = {i: model.name for i, model in enumerate(summary.models)}
+    names = _names(summary)
     every = [cost for own in costs for cost in own.values()]
     low, high = min(0.0, *every), max(*every, 1e-9)
     rows = []
@@ -391,7 +393,8 @@ def _costs(
         first = tag("th", name, scope="row")
         rows.append(tag("tr", first, tag("td", strip, class_="wide"), *cells))
     head = [*heads(kind), tag("td", class_="wide"), *_model_heads(names)]
-    return table(f"{_capital(_metric(summary))} lost without each {kind}", head, rows)
+    metric = _written(summary.scoring).capitalize()
+    return table(f"{metric} lost without each {kind}", head, rows)
 
 
 def _worst_rows(summary: Summary) -> Html:
@@ -421,10 +424,8 @@ def _rows_of(i: int, model: ModelSummary) -> Html:
         f"{'s' * (model.n_worst == 1)} with {short(lowest)} feature"
         f"{'s' * (lowest != 1)} deleted."
     )
-    head = [
-        *(*heads("row", numeric=True), *heads("true class", "predicted")),
-        *(*heads("budget", numeric=True), *heads("delete")),
-    ]
+    row, budget = heads("row", "budget", numeric=True)
+    head = [row, *heads("true class", "predicted"), budget, *heads("delete")]
     caption = f"Rows of {model.name} with the lowest certificates"
     found = table(caption, head, map(_row, model.worst_rows))
     return tag("div", title, tag("p", count), found, class_=f"card m{i}")

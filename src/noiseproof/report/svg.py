@@ -7,7 +7,7 @@ which it is shown or hidden, and `c<i>`, its colour. Shapes tell models apart, t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,18 +45,13 @@ class Curve:
     points: Series | None = None
 
 
-@dataclass(frozen=True)
-class Scale:
+Scale = Callable[[float], float]
+
+
+def scale(low: float, high: float, start: float, end: float) -> Scale:
     """A linear map of [low, high] to [start, end]; what lies beyond is cut."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, number: float) -> float:
-        share = (number - self.low) / ((self.high - self.low) or 1.0)
-        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+    width = (high - low) or 1.0
+    return lambda x: start + min(max((x - low) / width, 0.0), 1.0) * (end - start)
 
 
 def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
@@ -104,18 +99,18 @@ def dot_strip(
 
     It is as wide as the page gives it: places are shares of the width.
     """
-    scale = Scale(low, high, 3.0, 97.0)
-    zero = f"{scale(0.0):.2f}%"
+    place = scale(low, high, 3.0, 97.0)
+    zero = f"{place(0.0):.2f}%"
     dots = [
         tag(
             *("svg", marker(i, 0, 10, f"{names[i]}: {cost:.3f}")),
-            x=f"{scale(cost):.2f}%",
+            x=f"{place(cost):.2f}%",
             overflow="visible",
             class_=f"m{i} c{i}",
         )
         for i, cost in costs.items()
     ]
-    far = max(map(scale, costs.values()), default=scale(0.0))
+    far = max(map(place, costs.values()), default=place(0.0))
     return tag(
         "svg",
         tag("line", x1=zero, x2=zero, y1=0, y2=20, class_="zero"),
@@ -136,50 +131,43 @@ def line_chart(
     what the chart shows to those who do not see it; with `steps` a line keeps its
     height until the next x.
     """
-    xs = [number for curve in curves for number in curve.line.x]
-    ys = [number for c in curves for end in _ends(c.line) for number in end]
+    lines = [curve.line for curve in curves]
+    xs = [number for line in lines for number in line.x]
+    ys = [n for line in lines for n in (*(line.low or line.y), *(line.high or line.y))]
     x_ticks = [t for t in nice_ticks(min(xs), max(xs), 6) if min(xs) <= t <= max(xs)]
     if all(number == round(number) for number in xs):
         x_ticks = [t for t in x_ticks if t == round(t)]
     # all scores end at 1; an interval may reach beyond
     y_ticks = nice_ticks(max(min(ys), FLOOR), min(max(ys), 1.0))
-    x = Scale(min(xs), max(xs), _LEFT, _RIGHT)
-    y = Scale(y_ticks[0], y_ticks[-1], _BOTTOM, _TOP)
+    x = scale(min(xs), max(xs), _LEFT, _RIGHT)
+    y = scale(y_ticks[0], y_ticks[-1], _BOTTOM, _TOP)
     grid = join(
         tag("line", x1=_LEFT, x2=_RIGHT, y1=_at(y(t)), y2=_at(y(t))) for t in y_ticks
     )
-    numbers = [
-        *(_text(short(t), x(t), _BOTTOM + 22, "middle") for t in x_ticks),
-        *(_text(short(t), _LEFT - 9, y(t) + 5, "end") for t in y_ticks),
-    ]
     turned = f"translate(18 {(_TOP + _BOTTOM) / 2:.1f}) rotate(-90)"
     axes = [
-        *numbers,
+        *(_text(short(t), x(t), _BOTTOM + 22, "middle") for t in x_ticks),
+        *(_text(short(t), _LEFT - 9, y(t) + 5, "end") for t in y_ticks),
         tag("line", x1=_LEFT, x2=_RIGHT, y1=_BOTTOM, y2=_BOTTOM),
         _text(x_name, (_LEFT + _RIGHT) / 2, _HEIGHT - 12, "middle"),
         tag("text", y_name, transform=turned, text_anchor="middle"),
     ]
-    ends = _spread([y(curve.line.y[-1]) for curve in curves])
+    names = _spread([y(curve.line.y[-1]) for curve in curves])
     return tag(
         "svg",
         tag("g", grid, class_="grid"),
         tag("g", *axes, class_="axis"),
         tag("line", y1=_TOP, y2=_BOTTOM, class_="cursor", hidden=True),
         *(
-            _drawn(curve, x, y, end, steps)
-            for curve, end in zip(curves, ends, strict=True)
+            _drawn(curve, x, y, height, steps)
+            for curve, height in zip(curves, names, strict=True)
         ),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
         aria_label=label,
-        data_x=" ".join(_at(x(number)) for number in curves[0].line.x),
+        data_x=" ".join(_at(x(number)) for number in lines[0].x),
         class_="chart",
     )
-
-
-def _ends(line: Series) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Of the intervals, or the line itself twice."""
-    return line.low or line.y, line.high or line.y
 
 
 def _at(place: float) -> str:
@@ -198,12 +186,11 @@ def _drawn(curve: Curve, x: Scale, y: Scale, end: float, steps: bool) -> Html:
         outline += [*zip(line.x, line.low, strict=True)][::-1]
         points = " ".join(f"{_at(x(a))},{_at(y(b))}" for a, b in outline)
         band = tag("polygon", points=points, class_="band")
-    shown = curve.points or line
+    shown, name = curve.points or line, curve.name
     marks = [
-        marker(curve.model, x(a), y(b), _told(curve.name, shown, i))
+        marker(curve.model, x(a), y(b), _told(name, shown, i))
         for i, (a, b) in enumerate(zip(shown.x, shown.y, strict=True))
     ]
-    name = curve.name
     if len(name) > _NAMED:
         name = name[: _NAMED - 1] + "…"
     return tag(
