@@ -221,6 +221,6 @@ def _strength(attack: Attack) -> str:
 def _no_holes(deleted_as: str, who: str) -> None:
     if deleted_as != "zero":
         raise ValueError(
-            f"deleted_as={deleted_as!r} is for deletions at random; {who} sets the values "
-            "itself."
+            f"deleted_as={deleted_as!r} is for deletions at random; {who} sets the "
+            "values itself."
         )
