@@ -229,6 +229,22 @@ def test_the_demo(run, tmp_path):
     assert "<html" in (tmp_path / "demo.html").read_text()
 
 
+def test_a_column_may_be_named_like_a_value_of_another(run, tmp_path):
+    """The number column col_a beside the text column col with the value a."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"col_a": rng.normal(size=80)})
+    table["col"] = rng.choice(["a", "b"], 80)
+    table["y"] = np.where(table["col_a"] > 0, "up", "down")
+    table.to_csv(tmp_path / "data.csv", index=False)
+    path = tmp_path / "m.npf"
+    done = run("train", tmp_path / "data.csv", "-t", "y", "-o", path, "--C", 1)
+    assert done.code == 0
+    done = run("evaluate", path, tmp_path / "data.csv", "--json")
+    cost = json.loads(done.out)["models"]["m"]["cost"]
+    assert cost.keys() == {"col_a", "col"}
+    assert cost["col_a"] > 0.2 > abs(cost["col"])
+
+
 def test_reproduce(tmp_path):
     listed = shell("reproduce", "--list", cwd=tmp_path)
     assert listed.code == 0
