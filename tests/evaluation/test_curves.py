@@ -180,7 +180,7 @@ def test_missing_values_reach_models_that_know_them(model, labels, rng):
     X, y = problem(rng)
     X, y = pd.DataFrame(X + 1, columns=list("abcdef")), np.array(labels)[y]
     model.fit(X, y)
-    curve = curve_of(model, X, y, missing="nan", n_repeats=2)
+    curve = curve_of(model, X, y, deleted_as="nan", n_repeats=2)
     assert curve.mean[0, 0] == model.score(X, y)
     assert curve.mean[0, 0] > curve.mean[0, 2]
 
@@ -306,7 +306,7 @@ def test_pipelines_lose_features_before_or_behind_the_scaler(rng):
     pipeline = make_pipeline(StandardScaler(), DropoutSVC()).fit(X, y)
     before = curve_of(pipeline, X, y)
     behind = curve_of(pipeline, X, y, space="model")
-    missing = curve_of(pipeline, X, y, missing="nan")
+    missing = curve_of(pipeline, X, y, deleted_as="nan")
     assert behind.mean[0, 1] > before.mean[0, 1]
     assert np.array_equal(behind.scores, missing.scores)  # NaN adds nothing, too
     scaled = pipeline[0].transform(X)
@@ -398,7 +398,7 @@ def test_progress_is_told_and_otherwise_silent(rng, capfd):
         ({"n_repeats": 0}, ValueError, "n_repeats must be a whole number from 1"),
         ({"confidence": 95}, ValueError, "within \\(0, 1\\); got 95"),
         ({"space": "raw"}, ValueError, "'input' or 'model'; got 'raw'"),
-        ({"missing": "none"}, ValueError, "'zero' or 'nan'"),
+        ({"deleted_as": "none"}, ValueError, "'zero' or 'nan'"),
         ({"scoring": 3}, TypeError, "scoring must be the name of a metric"),
         ({"scoring": lambda m, X, y: [1, 2]}, TypeError, "must give one number"),
         ({"progress": "yes"}, TypeError, "progress must be None, True, False"),

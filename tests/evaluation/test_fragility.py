@@ -92,7 +92,7 @@ def test_pipelines_in_both_spaces(last, rng):
     assert costs(after) == pytest.approx(inner)
     assert costs(before) != pytest.approx(costs(after))
     if isinstance(last, DropoutSVC):  # to which NaN means missing
-        holes = feature_fragility(model, X, y, missing="nan")
+        holes = feature_fragility(model, X, y, deleted_as="nan")
         assert costs(holes) == pytest.approx(costs(after))
 
 
@@ -123,7 +123,7 @@ def test_other_models_predict_without_the_feature(missing, n_jobs, rng):
         X,
         y,
         groups=TOGETHER,
-        missing=missing,
+        deleted_as=missing,
         n_jobs=n_jobs,
         progress=lambda done, total: seen.append((done, total)),
     )
@@ -135,7 +135,7 @@ def test_boosting_reads_missing_values_itself(rng):
     X, y = problem(rng)
     model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
     expected = by_hand(lambda Z: model.score(Z, y), X, ALONE, np.nan)
-    found = feature_fragility(model, X, y, missing="nan")
+    found = feature_fragility(model, X, y, deleted_as="nan")
     assert costs(found) == pytest.approx(expected)
 
 
@@ -193,9 +193,9 @@ def test_results_are_tidy_and_frozen(rng):
         ({"groups": {"lab": ["iron"]}}, ValueError, "'lab' names the feature 'iron'"),
         ({"groups": {"lab": [D]}}, ValueError, "which X does not have"),
         ({"groups": {"lab": []}}, ValueError, "'lab' has no features"),
-        ({"groups": [[0, 1]]}, TypeError, "groups must be a dictionary"),
+        ({"groups": 3}, TypeError, "groups must be a dictionary"),
         ({"space": "raw"}, ValueError, "'input' or 'model'"),
-        ({"missing": "mean"}, ValueError, "'zero' or 'nan'"),
+        ({"deleted_as": "mean"}, ValueError, "'zero' or 'nan'"),
     ],
 )
 def test_bad_input_gets_one_sentence(options, error, sentence, rng):

@@ -11,7 +11,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
-from noiseproof._rows.containers import Container, contain
+from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.matrices import (
@@ -61,12 +61,47 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 
 
 __all__ = [
-    "DESIGNS", "READ", "Array", "Container", "Design", "EntryBlock", "RowCurvature",
-    "Workers", "as_container", "as_design", "assemble", "available_threads",
-    "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
-    "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
-    "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
-    "read_unlabeled", "readable", "remember_missing", "row_products", "stack",
-    "stored_rows", "unsigned", "values", "with_values", "without", "without_zeros",
+    "DESIGNS",
+    "READ",
+    "Array",
+    "CSRDesign",
+    "Container",
+    "DenseDesign",
+    "Design",
+    "EntryBlock",
+    "RowCurvature",
+    "Workers",
+    "as_container",
+    "as_dense",
+    "as_design",
+    "assemble",
+    "available_threads",
+    "canonical",
+    "check_missing",
+    "contain",
+    "dense_rows",
+    "density",
+    "entries",
+    "has_missing",
+    "incomplete_rows",
+    "is_stored",
+    "missing_entries",
+    "missing_features",
+    "n_missing",
+    "n_stored",
+    "one_blas_thread",
+    "read_new",
+    "read_training",
+    "read_unlabeled",
+    "readable",
+    "remember_missing",
+    "row_products",
+    "stack",
+    "stored_rows",
+    "unsigned",
+    "values",
+    "with_values",
+    "without",
+    "without_zeros",
     "zero_missing",
-]  # fmt: skip
+]

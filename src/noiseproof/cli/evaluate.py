@@ -100,11 +100,16 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
 
 def _fragility(saved: Any, table: Any, sensors: dict[str, list[str]] | None) -> Any:
     """What losing each column, or each sensor, costs the model."""
-    from noiseproof.cli.columns import feature_groups
+    from noiseproof._pipelines import transform, unwrap
     from noiseproof.evaluation import feature_fragility
+    from noiseproof.groups import column_groups, feature_names, features_behind
 
-    model, X = saved.split(table.X)
-    groups = feature_groups(saved, table.X, sensors)
+    steps, model = unwrap(saved.model)
+    X = transform(steps, table.X)
+    names = [str(name) for name in feature_names(saved.model, table.X)]
+    features = features_behind(saved.model, names, X.shape[1])
+    columns = list(dict.fromkeys(feature.column for feature in features))
+    groups: Any = column_groups(features, columns, sensors)
     return feature_fragility(model, X, table.y, groups=groups, scoring=saved.scoring)
 
 

@@ -186,7 +186,7 @@ def robustness_curve(
     scoring: Any = "accuracy",
     n_repeats: int = 10,
     random_state: Any = None,
-    missing: str = "zero",
+    deleted_as: str = "zero",
     space: str = "input",
     confidence: float = 0.95,
     n_jobs: int | None = None,
@@ -224,7 +224,7 @@ def robustness_curve(
         How often each level is drawn.
     random_state : int, RandomState, Generator or None, default=None
         Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
-    missing : {"zero", "nan"}, default="zero"
+    deleted_as : {"zero", "nan"}, default="zero"
         What a deleted entry becomes: 0, or NaN for models that know missing values.
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step, as a broken sensor
@@ -275,9 +275,9 @@ def robustness_curve(
             f"{y.shape[0]}."
         )
     try_out(named, X)
-    stages = _stages(named, X, y, perturbation, space, missing)
+    stages = _stages(named, X, y, perturbation, space, deleted_as)
     for stage in stages:
-        stage.perturbation.check(at.tolist(), stage.rows, missing)
+        stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
     seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
     name = (
@@ -302,17 +302,17 @@ def _stages(
     y: Any,
     perturbation: Perturbation,
     space: str,
-    missing: str,
+    deleted_as: str,
 ) -> list[_Stage]:
     """One stage for all models, or one each where X depends on the model."""
     if space == "input":
-        rows = contain(X, missing)
+        rows = contain(X, deleted_as)
         if not perturbation.white_box:
             return [_Stage(rows, perturbation, list(named.values()))]
         seen = [(model, rows) for model in named.values()]
     else:
         pairs = [last_step(model, X) for model in named.values()]
-        seen = [(model, contain(Z, missing)) for model, Z in pairs]
+        seen = [(model, contain(Z, deleted_as)) for model, Z in pairs]
     return [_Stage(rows, perturbation.against(m, y), [m]) for m, rows in seen]
 
 

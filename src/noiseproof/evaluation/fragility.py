@@ -12,11 +12,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import Container, contain, readable, stored_rows
-from noiseproof.evaluation.groups import Groups, feature_names
 from noiseproof.evaluation.linear import SPACES, LinearView, linear_view
 from noiseproof.evaluation.models import as_scorer, last_step
 from noiseproof.evaluation.progress_bar import following
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, feature_names
 
 __all__ = ["Fragility"]
 
@@ -73,7 +73,7 @@ def feature_fragility(
     *,
     groups: Mapping[Any, Sequence[Any]] | None = None,
     scoring: Any = "accuracy",
-    missing: str = "zero",
+    deleted_as: str = "zero",
     space: str = "input",
     n_jobs: int | None = None,
     progress: Any = None,
@@ -96,7 +96,7 @@ def feature_fragility(
         Features that die together, by name or column number; None means each alone.
     scoring : str, scorer or callable, default="accuracy"
         Name of a scikit-learn metric or a function of (model, X, y).
-    missing : {"zero", "nan"}, default="zero"
+    deleted_as : {"zero", "nan"}, default="zero"
         What a deleted entry becomes: 0, or NaN for models that know missing values.
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step or before its last.
@@ -131,13 +131,13 @@ def feature_fragility(
     y = np.asarray(y)
     names = feature_names(model, X)
     groups_of = Groups.read(groups, names)
-    quick = scoring == "accuracy" and missing == "zero"
+    quick = scoring == "accuracy" and deleted_as == "zero"
     if quick and (seen := _seen_as_linear(model, X, space)):
         score, scores = _by_update(*seen, y, groups_of)
     else:
         whole, rows = last_step(model, X) if space == "model" else (model, X)
         metric = as_scorer(scoring)
-        container = contain(rows, missing)
+        container = contain(rows, deleted_as)
         score = metric(whole, rows, y)
         scores = _by_predicting(
             lambda Z: metric(whole, Z, y), container, groups_of, n_jobs, progress

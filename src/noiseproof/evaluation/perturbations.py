@@ -40,7 +40,7 @@ class Perturbation:
         """One draw: a function from a level to the perturbed X."""
         raise NotImplementedError
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         """Raise one clear sentence if a level or X does not suit."""
 
     def against(self, model: Any, y: Any) -> Perturbation:
@@ -76,7 +76,7 @@ class Delete(Perturbation):
 
         return at
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         wrong = [level for level in levels if not 0 <= level <= 1]
         if wrong:
             raise ValueError(
@@ -106,7 +106,7 @@ class DeleteCount(Perturbation):
         rank = rank.reshape(rows.shape)
         return lambda level: rows.without(rank < level)
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         wrong = [level for level in levels if level < 0 or level != int(level)]
         if wrong:
             raise ValueError(
@@ -128,8 +128,8 @@ class AddNoise(Perturbation):
             self.noise.at(level).sample(X, np.random.default_rng(seed))
         )
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
-        _no_holes(missing, "a noise object")
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _no_holes(deleted_as, "a noise object")
         X = rows.numbers()
         values = X.data if sp.issparse(X) else X
         minimum = float(np.nanmin(values, initial=0.0))
@@ -167,8 +167,8 @@ class Worst(Perturbation):
         strength = int(level) if whole else level
         return clone(self.attack).set_params(**{self.strength: strength})
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
-        _no_holes(missing, "an attack")
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _no_holes(deleted_as, "an attack")
         X = rows.numbers()[:1]
         for level in levels:
             self._at(level).margin_drop(X, [1], np.zeros(X.shape[1]))
@@ -218,9 +218,9 @@ def _strength(attack: Attack) -> str:
     )
 
 
-def _no_holes(missing: str, who: str) -> None:
-    if missing != "zero":
+def _no_holes(deleted_as: str, who: str) -> None:
+    if deleted_as != "zero":
         raise ValueError(
-            f"missing={missing!r} is for deletions at random; {who} sets the values "
-            "itself."
+            f"deleted_as={deleted_as!r} is for deletions at random; {who} sets the "
+            "values itself."
         )

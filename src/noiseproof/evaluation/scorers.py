@@ -26,7 +26,7 @@ class PerturbedScorer(BaseEstimator):
         *,
         n_repeats: int = 1,
         random_state: Any = 0,
-        missing: str = "zero",
+        deleted_as: str = "zero",
         space: str = "input",
     ):
         self.perturb = perturb
@@ -34,7 +34,7 @@ class PerturbedScorer(BaseEstimator):
         self.scoring = scoring
         self.n_repeats = n_repeats
         self.random_state = random_state
-        self.missing = missing
+        self.deleted_as = deleted_as
         self.space = space
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -60,7 +60,7 @@ class PerturbedScorer(BaseEstimator):
             scoring=self.scoring,
             n_repeats=self.n_repeats,
             random_state=self.random_state,
-            missing=self.missing,
+            deleted_as=self.deleted_as,
             space=self.space,
             progress=False,
         )
@@ -74,7 +74,7 @@ def perturbed_scorer(
     *,
     n_repeats: int = 1,
     random_state: Any = 0,
-    missing: str = "zero",
+    deleted_as: str = "zero",
     space: str = "input",
 ) -> PerturbedScorer:
     """Make a scorer for `GridSearchCV` that perturbs the rows held out.
@@ -96,7 +96,7 @@ def perturbed_scorer(
     random_state : int, RandomState, Generator or None, default=0
         Seed of the draws. None draws anew at each call, which makes candidates
         differ by chance, too.
-    missing : {"zero", "nan"}, default="zero"
+    deleted_as : {"zero", "nan"}, default="zero"
         What a deleted entry becomes.
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step or before its last.
@@ -128,6 +128,6 @@ def perturbed_scorer(
         scoring,
         n_repeats=n_repeats,
         random_state=random_state,
-        missing=missing,
+        deleted_as=deleted_as,
         space=space,
     )

@@ -68,7 +68,7 @@ class FragilityDisplay:
         top, ax
             As for `plot`.
         **options
-            As for `feature_fragility`: groups, scoring, missing, space, n_jobs,
+            As for `feature_fragility`: groups, scoring, deleted_as, space, n_jobs,
             progress.
 
         Returns
