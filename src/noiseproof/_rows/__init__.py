@@ -19,6 +19,7 @@ from noiseproof._rows.matrices import (
     as_dense,
     assemble,
     canonical,
+    column_blocks,
     dense_rows,
     density,
     entries,
@@ -35,6 +36,7 @@ from noiseproof._rows.matrices import (
     values,
     with_values,
     without,
+    without_zeros,
     zero_missing,
 )
 from noiseproof._rows.reading import (
@@ -61,9 +63,9 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 __all__ = [
     "DESIGNS", "READ", "Array", "Container", "Design", "EntryBlock", "RowCurvature",
     "Workers", "as_container", "as_design", "assemble", "available_threads",
-    "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
-    "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
+    "canonical", "check_missing", "column_blocks", "contain", "as_dense", "dense_rows",
+    "density", "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
     "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
     "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",
-    "unsigned", "values", "with_values", "without", "zero_missing",
+    "unsigned", "values", "with_values", "without", "without_zeros", "zero_missing",
 ]  # fmt: skip
