@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noiseproof.attacks.base import Attack, LinearModel
+from noiseproof.attacks.base import Attack, LinearMargins
 from noiseproof.attacks.feature_deletion import FeatureDeletion
 from noiseproof.attacks.feature_scaling import FeatureScaling
 from noiseproof.attacks.images import (
@@ -40,7 +40,7 @@ __all__ = [
     "ImageShear",
     "ImageShift",
     "LinearMaps",
-    "LinearModel",
+    "LinearMargins",
     "NormBall",
     "Trajectory",
     "Union",

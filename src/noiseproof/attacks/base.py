@@ -257,7 +257,7 @@ class Attack(BaseEstimator):
         X_worst : array or sparse matrix of shape (n, d)
             Attacked rows.
         """
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         given, X = X, readable(X)
         blocks = []
         for rows in _blocks(X):
@@ -279,13 +279,13 @@ class Attack(BaseEstimator):
         drop : array of shape (n,)
             Never negative.
         """
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         worst = self.worst(X, y, coef, intercept)
         drop = model.margins(X, model.label) - model.margins(worst, model.label)
         return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
 
 
-class LinearModel:
+class LinearMargins:
     """Checked labels and weights, always with a row of `coef` per class.
 
     Two classes with one weight vector w become the rows -w/2 and w/2, whose difference

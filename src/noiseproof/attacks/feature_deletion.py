@@ -15,7 +15,7 @@ from noiseproof._rows import (
     stored_rows,
     unsigned,
 )
-from noiseproof.attacks.base import SHARES, Array, Attack, LinearModel, shares_of
+from noiseproof.attacks.base import SHARES, Array, Attack, LinearMargins, shares_of
 from noiseproof.attacks.feature_scaling import FeatureScaling
 
 _ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
@@ -171,7 +171,7 @@ class FeatureDeletion(Attack):
 
         X = readable(X)
         values = self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         rows = stored_rows(X)
         deleted = np.zeros(len(rows.data), dtype=bool)
         limit = effective_budget(self.budget, values)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from noiseproof._rows import Workers, as_container, entries, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel, shares_of
+from noiseproof.attacks.base import Array, Attack, LinearMargins, shares_of
 
 _WORTH_THREADS = 2**19  # entries
 
@@ -80,7 +80,7 @@ class FeatureScaling(Attack):
         from noiseproof.attacks.scaling_kernels import scale
 
         k, factors = self._legal(self.k), self.certificate_factors
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         # with a single rival its lead changes nothing; without it the drop is exact
         shape = (X.shape[0], len(model.coef))
         several = shape[1] > 2

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import as_container, assemble, readable, zero_missing
-from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
+from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
 class LinearMaps(Attack):
@@ -69,7 +69,7 @@ class LinearMaps(Attack):
 
     def _margins(self, X: Any, y: Any, coef: Any, intercept: Any) -> NDArray[Any]:
         """Margins of all candidates of all rows, without making them: (n, c)."""
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         seen = [model.coef, *((M.T @ model.coef.T).T for M in self.maps(X.shape[1]))]
         scores = np.asarray(zero_missing(X) @ np.vstack(seen).T)
         scores = scores.reshape(-1, len(seen), len(model.coef)) + model.intercept

@@ -13,7 +13,7 @@ from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
 from noiseproof._rows import as_container, assemble, readable, zero_missing
-from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
+from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
@@ -78,7 +78,7 @@ class Trajectory(Attack):
     ) -> Array:
         X = readable(X)
         lowest = self._attack(X, y, coef, intercept)[3].min(axis=1)
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         return model.margins(X, model.label) - lowest
 
     def _attack(
@@ -86,7 +86,7 @@ class Trajectory(Attack):
     ) -> tuple[Any, list[Any], Array, Array]:
         """Rows without holes, their tangents, worst t and lowest lead per rival."""
         self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         clean = zero_missing(X)
         tangents = self._tangents(clean)
         slopes = [np.asarray(tangent @ model.coef.T) for tangent in tangents]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import as_container, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 
 class Translation(Attack):
@@ -50,7 +50,7 @@ class Translation(Attack):
     ) -> Any:
         given, X = X, readable(X)
         self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         own = model.label.astype(np.intp)
         rival = self._attacked(X, model).argmin(axis=1)
         pairs, pair = np.unique(own * len(model.coef) + rival, return_inverse=True)
@@ -70,11 +70,11 @@ class Translation(Attack):
     ) -> Array:
         X = readable(X)
         self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         lowest = self._attacked(X, model).min(axis=1)
         return model.margins(X, model.label) - lowest
 
-    def _attacked(self, X: Any, model: LinearModel) -> Array:
+    def _attacked(self, X: Any, model: LinearMargins) -> Array:
         """Leads over each rival after the worst move against that one."""
         leads = model.leads(X, model.label)
         drops = np.stack([self._drops(own - model.coef) for own in model.coef])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noiseproof._rows import as_container, assemble, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
 
 
@@ -57,7 +57,7 @@ class Union(Attack):
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Any:
         given, X = X, readable(X)
-        model = LinearModel(X, y, coef, intercept)
+        model = LinearMargins(X, y, coef, intercept)
         ways = [X, *(m.worst(X, y, coef, intercept) for m in self._members())]
         margins = [model.margins(way, model.label) for way in ways]
         choice = np.argmin(margins, axis=0)
@@ -69,7 +69,7 @@ class Union(Attack):
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
         X = readable(X)
-        LinearModel(X, y, coef, intercept)
+        LinearMargins(X, y, coef, intercept)
         drops = [m.margin_drop(X, y, coef, intercept) for m in self._members()]
         return np.max([np.zeros(X.shape[0]), *drops], axis=0)
 
