@@ -64,8 +64,9 @@ __all__ = [
     "DESIGNS", "READ", "Array", "Container", "Design", "EntryBlock", "RowCurvature",
     "Workers", "as_container", "as_design", "assemble", "available_threads",
     "canonical", "check_missing", "column_blocks", "contain", "as_dense", "dense_rows",
-    "density", "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
-    "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
-    "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",
-    "unsigned", "values", "with_values", "without", "without_zeros", "zero_missing",
+    "density", "entries", "has_missing", "incomplete_rows", "is_stored",
+    "missing_entries", "missing_features", "n_stored", "one_blas_thread", "read_new",
+    "read_training", "read_unlabeled", "readable", "remember_missing", "stack",
+    "stored_rows", "unsigned", "values", "with_values", "without", "without_zeros",
+    "zero_missing",
 ]  # fmt: skip

@@ -12,8 +12,8 @@ more, and it never touches the intercept.
 
 To write an attack, derive from `Attack` and give one method: `worst`, or, if there are
 few ways to change a row, `candidates`, which lists them, the row itself first. The rest
-follows. Here a spammer may misspell one word of his mail, so that the filter counts it
-as another (Viagra, V1agra):
+follows. Here a spammer may misspell one word of a mail, so that the filter counts it as
+another (Viagra, V1agra):
 
 >>> import numpy as np
 >>> from noiseproof.attacks import Attack
@@ -38,15 +38,15 @@ array([2.2])
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from noiseproof._rows import as_container, readable, stack, zero_missing
+from noiseproof._rows import as_container, as_dense, readable, stack, zero_missing
 
 Array = NDArray[np.float64]
 
@@ -100,12 +100,14 @@ class Attack(BaseEstimator):
         if not 0 <= number < self._level_limit or (
             self.level_is_count and not number.is_integer()
         ):
-            kind = "whole number" if self.level_is_count else "finite number"
-            limit = self._level_limit
-            below = f", below {limit:g}" if np.isfinite(limit) else ""
+            legal = "finite and not negative"
+            if self.level_is_count:
+                legal = "a whole number from 0 on"
+            if np.isfinite(self._level_limit):
+                legal = f"from 0 on and below {self._level_limit:g}"
             raise ValueError(
-                f"{type(self).__name__}.{self._strength()} must be a {kind} from 0 "
-                f"on{below}; got {level!r}."
+                f"{type(self).__name__}.{self._strength()} must be {legal}; got "
+                f"{level!r}."
             )
         return int(number) if number.is_integer() else number
 
@@ -195,9 +197,8 @@ class Attack(BaseEstimator):
         ways : array of shape (n, c, d), or list of n arrays of shape (c_i, d)
             A list where rows differ in the number of their candidates.
         """
-        X = readable(X)
-        rows = X.toarray() if sp.issparse(X) else X
-        ways = [np.atleast_2d(self.candidates(x)) for x in rows.astype(np.float64)]
+        rows = as_dense(readable(X)).astype(np.float64)
+        ways = [np.atleast_2d(self.candidates(x)) for x in rows]
         return np.stack(ways) if len({len(way) for way in ways}) == 1 else ways
 
     def copies(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
@@ -215,26 +216,20 @@ class Attack(BaseEstimator):
         origin : array of shape (m,)
             The row that each comes from.
         """
-        given, X = X, readable(X)
-        blocks, origins = [], []
-        for rows in _blocks(X):
-            ways, origin = self._flat(X[rows])
-            blocks.append(sp.csr_array(ways) if sp.issparse(X) else ways)
-            origins.append(origin + rows.start)
-        stacked = stack(blocks).astype(X.dtype, copy=False)
-        return as_container(stacked, given), np.concatenate(origins)
+        rows = readable(X)
+        blocks = [(as_container(ways, rows), o) for ways, o in self._blocks(rows)]
+        stacked = stack([ways for ways, _ in blocks]).astype(rows.dtype, copy=False)
+        return as_container(stacked, X), np.concatenate([o for _, o in blocks])
 
-    def _flat(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
-        """Dense `copies` of a few rows."""
-        if X.shape[0] == 0:
-            return np.empty(X.shape), np.empty(0, dtype=np.intp)
-        ways = self.all_candidates(X)
-        counts = [len(way) for way in ways]
-        if isinstance(ways, np.ndarray):
-            flat = ways.reshape(-1, X.shape[1])
-        else:
-            flat = np.concatenate(ways)
-        return flat, np.repeat(np.arange(len(counts)), counts)
+    def _blocks(self, X: Any) -> Iterator[tuple[Array, NDArray[np.intp]]]:
+        """Dense `copies` of a few rows at a time, that fit into memory."""
+        n, d = X.shape
+        step = max(1, _BLOCK // max(1, d))
+        for start in range(0, max(n, 1), step):
+            ways = self.all_candidates(X[start : start + step]) if n else np.empty(0)
+            counts = [len(way) for way in ways]
+            flat = np.concatenate(ways) if isinstance(ways, list) else ways
+            yield flat.reshape(-1, d), start + np.repeat(np.arange(len(counts)), counts)
 
     def worst(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -257,17 +252,9 @@ class Attack(BaseEstimator):
         X_worst : array or sparse matrix of shape (n, d)
             Attacked rows.
         """
-        model = LinearMargins(X, y, coef, intercept)
-        given, X = X, readable(X)
-        blocks = []
-        for rows in _blocks(X):
-            ways, origin = self._flat(X[rows])
-            margins = model.margins(ways, model.label[rows][origin])
-            order = np.lexsort((margins, origin))
-            first = np.searchsorted(origin, np.arange(X[rows].shape[0]))
-            lowest = ways[order[first]]
-            blocks.append(sp.csr_array(lowest) if sp.issparse(X) else lowest)
-        return as_container(stack(blocks).astype(X.dtype, copy=False), given)
+        rows = readable(X)
+        model = LinearMargins(rows, y, coef, intercept)
+        return as_container(self._worst(rows, model), X)
 
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -279,8 +266,22 @@ class Attack(BaseEstimator):
         drop : array of shape (n,)
             Never negative.
         """
-        model = LinearMargins(X, y, coef, intercept)
-        worst = self.worst(X, y, coef, intercept)
+        rows = readable(X)
+        return self._drop(rows, LinearMargins(rows, y, coef, intercept))
+
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        """`worst` for rows and a model that are read and checked already."""
+        blocks = []
+        for ways, origin in self._blocks(X):
+            margins = model.margins(ways, model.label[origin])
+            first = np.flatnonzero(np.diff(origin, prepend=-1))
+            lowest = ways[np.lexsort((margins, origin))[first]]
+            blocks.append(as_container(lowest, X))
+        return stack(blocks).astype(X.dtype, copy=False)
+
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        """`margin_drop` for rows and a model that are read and checked already."""
+        worst = readable(self.worst(X, *model.given))
         drop = model.margins(X, model.label) - model.margins(worst, model.label)
         return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
 
@@ -293,7 +294,8 @@ class LinearMargins:
     """
 
     def __init__(self, X: Any, y: Any, coef: Any, intercept: Any = None):
-        n, d = np.shape(X)
+        n, d = X.shape
+        self.given = y, coef, intercept
         coef = np.asarray(coef, dtype=np.float64)
         if coef.ndim not in (1, 2) or coef.shape[-1] != d:
             raise ValueError(
@@ -315,11 +317,11 @@ class LinearMargins:
 
     def leads(self, X: Any, label: NDArray[Any]) -> Array:
         """Score of the own class less that of each rival; infinite for itself."""
-        scores = np.asarray(zero_missing(readable(X)) @ self.coef.T) + self.intercept
+        scores = np.asarray(zero_missing(X) @ self.coef.T) + self.intercept
         return score_leads(scores, label)
 
     def margins(self, X: Any, label: NDArray[Any]) -> Array:
-        """Score of the own class less that of the best rival, row by row."""
+        """Score of the own class less that of the best rival, for rows as read."""
         return self.leads(X, label).min(axis=1)
 
 
@@ -349,8 +351,3 @@ def shares_of(n_features: int) -> tuple[int, ...]:
     """Numbers of features at which a curve is worth a look."""
     return tuple(sorted({round(share * n_features) for share in SHARES}))
 
-
-def _blocks(X: Any) -> list[slice]:
-    """Row ranges, small enough that the candidates of one fit into memory."""
-    n, step = X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))
-    return [slice(i, min(i + step, n)) for i in range(0, max(n, 1), step)]

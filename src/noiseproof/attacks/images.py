@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import as_container, assemble, readable, zero_missing
+from noiseproof._rows import as_dense, assemble, readable, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
@@ -42,34 +42,28 @@ class LinearMaps(Attack):
         X = readable(X)
         maps = self.maps(X.shape[1])
         ways = np.empty((X.shape[0], len(maps) + 1, X.shape[1]))
-        ways[:, 0] = X.toarray() if sp.issparse(X) else X
+        ways[:, 0] = as_dense(X)
         clean = np.ascontiguousarray(np.nan_to_num(ways[:, 0], nan=0.0).T)
         for j, M in enumerate(maps, start=1):
             ways[:, j] = (M @ clean).T
         return ways
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        choice = self._margins(X, y, coef, intercept).argmin(axis=1)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        choice = self._margins(X, model).argmin(axis=1)
         clean, maps = zero_missing(X), self.maps(X.shape[1])
         parts = []
         for j in np.unique(choice):
             rows = np.flatnonzero(choice == j)
             part = X[rows] if j == 0 else clean[rows] @ maps[j - 1].T
             parts.append((rows, part.astype(X.dtype, copy=False)))
-        return as_container(assemble(parts, X), given)
+        return assemble(parts, X)
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        margins = self._margins(readable(X), y, coef, intercept)
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        margins = self._margins(X, model)
         return margins[:, 0] - margins.min(axis=1)
 
-    def _margins(self, X: Any, y: Any, coef: Any, intercept: Any) -> NDArray[Any]:
+    def _margins(self, X: Any, model: LinearMargins) -> NDArray[Any]:
         """Margins of all candidates of all rows, without making them: (n, c)."""
-        model = LinearMargins(X, y, coef, intercept)
         seen = [model.coef, *((M.T @ model.coef.T).T for M in self.maps(X.shape[1]))]
         scores = np.asarray(zero_missing(X) @ np.vstack(seen).T)
         scores = scores.reshape(-1, len(seen), len(model.coef)) + model.intercept
