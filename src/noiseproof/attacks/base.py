@@ -320,6 +320,12 @@ class LinearMargins:
         scores = np.asarray(zero_missing(X) @ self.coef.T) + self.intercept
         return score_leads(scores, label)
 
+    def rival_leads(self, X: Any) -> Array:
+        """`leads`, or zeros if there is one rival only, whose lead decides nothing."""
+        if len(self.coef) > 2:
+            return self.leads(X, self.label)
+        return np.zeros((X.shape[0], len(self.coef)))
+
     def margins(self, X: Any, label: NDArray[Any]) -> Array:
         """Score of the own class less that of the best rival, for rows as read."""
         return self.leads(X, label).min(axis=1)
@@ -350,4 +356,3 @@ def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
 def shares_of(n_features: int) -> tuple[int, ...]:
     """Numbers of features at which a curve is worth a look."""
     return tuple(sorted({round(share * n_features) for share in SHARES}))
-

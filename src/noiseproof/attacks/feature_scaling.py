@@ -6,10 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
-from noiseproof._rows import Workers, as_container, entries, readable
+from noiseproof._rows import Workers, entries, values, with_values, without_zeros
 from noiseproof.attacks.base import Array, Attack, LinearMargins, shares_of
 
 _WORTH_THREADS = 2**19  # entries
@@ -24,7 +22,7 @@ class FeatureScaling(Attack):
 
     from the margin, and the adversary takes the k largest of these gains (FSCALE: Teo
     et al. 2008, eq. 10). Their algorithm 3 lacks a stop: scaling is allowed, not
-    forced, so he leaves features alone that gain nothing. With low = 0 and high = 1
+    forced, so it leaves features alone that gain nothing. With low = 0 and high = 1
     this is `FeatureDeletion(k)`. Zeros and missing entries stay as they are.
 
     Parameters
@@ -53,45 +51,28 @@ class FeatureScaling(Attack):
         self.low = low
         self.high = high
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        if not sp.issparse(X):
-            worst = np.empty(X.shape, dtype=X.dtype)
-            self._attack(X, y, coef, intercept, worst.ravel())
-            return worst
-        data = np.empty_like(X.data)
-        self._attack(X, y, coef, intercept, data)
-        worst = type(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
-        if 0 in (self.low, self.high):
-            worst.eliminate_zeros()
-        return as_container(worst, given)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        data = np.empty(values(X).shape, dtype=X.dtype)
+        self._attack(X, model, data.ravel())
+        return without_zeros(with_values(X, data))
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        X = readable(X)
-        return self._attack(X, y, coef, intercept, np.empty(0, dtype=X.dtype))
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        return self._attack(X, model, np.empty(0, dtype=X.dtype))
 
-    def _attack(self, X: Any, y: Any, coef: Any, intercept: Any, out: Any) -> Array:
+    def _attack(self, X: Any, model: LinearMargins, out: Any) -> Array:
         """Drops of the margins; the scaled entries go to `out` where it has room."""
         # Numba is imported here, at the first attack, to keep the import light
-        from noiseproof.attacks.scaling_kernels import scale
+        from noiseproof.attacks.kernels import scale
 
-        k, factors = self._legal(self.k), self.certificate_factors
-        model = LinearMargins(X, y, coef, intercept)
-        # with a single rival its lead changes nothing; without it the drop is exact
-        shape = (X.shape[0], len(model.coef))
-        several = shape[1] > 2
-        leads = model.leads(X, model.label) if several else np.zeros(shape)
+        leads = model.rival_leads(X)
         indptr, indices, data = entries(X)
-        options = min(int(k), X.shape[1]), *factors, out
+        k = min(int(self._legal(self.k)), X.shape[1])
+        low, high = self.certificate_factors
 
         def work(rows: slice) -> Array:
             ends = indptr[rows.start : rows.stop + 1]
             of_rows = model.label[rows], model.coef, leads[rows]
-            return scale(ends, indices, data, *of_rows, *options)
+            return scale(ends, indices, data, *of_rows, k, low, high, out)
 
         if data.size <= _WORTH_THREADS:
             return work(slice(0, X.shape[0]))
