@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.feature_selection import mutual_info_classif
 
 from noiseproof import RobustLPClassifier, RobustPerceptron, mutual_info_values
-from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._deletion import DeletionHinge
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import load_mnist
 

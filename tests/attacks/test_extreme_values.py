@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._deletion import DeletionHinge
 from noiseproof.attacks import FeatureDeletion, FeatureScaling
 
 D = 6

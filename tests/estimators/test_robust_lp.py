@@ -5,13 +5,16 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from highs_program import highs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof import RobustLPClassifier, mutual_info_values
+from noiseproof._deletion import ROBUST_LP_SOLVERS
 from noiseproof._deletion.interior import Path
+from noiseproof._sklearn import StrOptions
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import make_leaky_labels
 
@@ -41,10 +44,15 @@ def test_objective_is_the_worst_case_hinge_of_the_fitted_model():
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_solvers_agree_and_sparse_equals_dense(k):
+def test_a_witness_agrees_and_sparse_equals_dense(k, monkeypatch):
     X, y = data(k=k)
     fit = RobustLPClassifier(1.5, C=0.5).fit(X, y)
-    other = RobustLPClassifier(1.5, C=0.5, solver="highs").fit(X, y)
+    monkeypatch.setitem(ROBUST_LP_SOLVERS, "witness", highs)
+    monkeypatch.setitem(
+        RobustLPClassifier._parameter_constraints, "solver", [StrOptions({"witness"})]
+    )
+    other = RobustLPClassifier(1.5, C=0.5, solver="witness").fit(X, y)
+    monkeypatch.undo()
     np.testing.assert_allclose(fit.objective_, other.objective_, rtol=3e-6)
     for kind in (sp.csr_matrix, sp.csr_array, sp.csc_array):
         sparse = RobustLPClassifier(1.5, C=0.5).fit(kind(X), y)
@@ -179,6 +187,7 @@ def test_survives_the_loss_of_features_that_knew_the_label():
         ({"margin": 0}, "'margin' parameter"),
         ({"C": -2}, "'C' parameter"),
         ({"solver": "simplex"}, "'solver' parameter"),
+        ({"solver": "highs"}, "must be a str among {'interior'}. Got 'highs' instead"),
         ({"n_chunks": 100}, "the rarest class has"),
     ],
 )
