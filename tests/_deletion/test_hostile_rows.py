@@ -56,9 +56,9 @@ USES = {
     "perceptron": lambda X, y: RobustPerceptron(1, random_state=0).fit(X, y).coef_,
     "perceptron, partial_fit": partial_fit,
     "values": mutual_info_values,
-    "pac-bayes": lambda X, y: pac_bayes_risk(
-        np.linspace(0, 1, D), X, y, **OPTIONS
-    ).empirical,
+    "pac-bayes": lambda X, y: (
+        pac_bayes_risk(np.linspace(0, 1, D), X, y, **OPTIONS).empirical
+    ),
     "online-to-batch": lambda X, y: online_to_batch_risk(0.1, X, **OPTIONS),
     **{
         f"{name}, {what}": lambda X, y, cls=cls, what=what: getattr(cls(), what)(
@@ -120,9 +120,9 @@ def test_weights_of_rows_must_make_sense(weight, rows):
     X, y = rows
     weights = np.ones(N)
     weights[3] = weight
-    with pytest.raises(ValueError, match="[Nn]egative|NaN|infinity"):
+    with pytest.raises(ValueError, match=r"[Nn]egative|NaN|infinity"):
         mutual_info_values(X, y, sample_weight=weights)
-    with pytest.raises(ValueError, match="[Nn]egative|NaN|infinity"):
+    with pytest.raises(ValueError, match=r"[Nn]egative|NaN|infinity"):
         RobustLPClassifier().fit(X, y, sample_weight=weights)
 
 

@@ -1,6 +1,7 @@
 """RobustLPClassifier as a user meets it."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof import RobustLPClassifier, mutual_info_values
 from noiseproof._deletion import ROBUST_LP_SOLVERS
-from noiseproof._deletion.interior import Path
+from noiseproof._deletion.interior import NewtonSystem, Path
 from noiseproof._sklearn import StrOptions
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import make_leaky_labels
@@ -173,6 +174,37 @@ def test_survives_the_loss_of_features_that_knew_the_label():
     assert model.score(X, y) > 0.99
     X[:, 21] = 0.0
     assert model.score(X, y) > 0.72
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6, 1e9])
+@pytest.mark.parametrize("small", [0.0, 1.0])
+def test_a_few_rows_of_large_entries_are_soon_done(size, small):
+    X = np.array([[size, small], [small, size], [-size, 3 * small], [2 * small, -size]])
+    model = RobustLPClassifier(max_iter=30).fit(X, [0, 1, 0, 1])
+    assert model.gap_ <= 1e-6 * model.objective_
+
+
+def test_no_more_iterations_than_allowed():
+    with pytest.warns(ConvergenceWarning, match="after 5 iterations"):
+        model = RobustLPClassifier(max_iter=5, tol=1e-12).fit(*data())
+    assert model.n_iter_ == 5
+
+
+def test_the_keyboard_stops_a_fit(monkeypatch):
+    """A signal as the keyboard sends it, in the middle of the third iteration."""
+    factorise, calls = NewtonSystem.factorise, []
+
+    def pressed(system, at):
+        calls.append(at)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return factorise(system, at)
+
+    monkeypatch.setattr(NewtonSystem, "factorise", pressed)
+    model = RobustLPClassifier(2)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data())
+    assert model.n_iter_ == 2
 
 
 @pytest.mark.parametrize(
