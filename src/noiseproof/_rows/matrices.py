@@ -156,11 +156,11 @@ def without(X: Any, deleted: Mask) -> Any:
     return type(X)((X.data[kept], X.indices[kept], ends), shape=X.shape)
 
 
-def without_zeros(X: Any) -> Any:
+def without_zeros(X: Any, *, copy: bool = True) -> Any:
     """X with no zero stored; as it is, if dense."""
-    if not sp.issparse(X) or X.data.all():
+    if not sp.issparse(X) or (copy and X.data.all()):
         return X
-    X = X.copy()
+    X = X.copy() if copy else X
     X.eliminate_zeros()
     return X
 

@@ -54,7 +54,8 @@ class FeatureScaling(Attack):
     def _worst(self, X: Any, model: LinearMargins) -> Any:
         data = np.empty(values(X).shape, dtype=X.dtype)
         self._attack(X, model, data.ravel())
-        return without_zeros(with_values(X, data))
+        worst = with_values(X, data)
+        return without_zeros(worst, copy=False) if 0 in (self.low, self.high) else worst
 
     def _drop(self, X: Any, model: LinearMargins) -> Array:
         return self._attack(X, model, np.empty(0, dtype=X.dtype))

@@ -334,8 +334,7 @@ def scale(indptr, indices, data, label, coef, leads, k, low, high, out):
         own, start, stop = label[i], indptr[i], indptr[i + 1]
         columns = indices[start:stop] if stop <= len(indices) else indices
         entries, size = data[start:stop], len(columns)
-        nearest = leads[i].min()
-        drop[i] = -1.0
+        nearest, most = leads[i].min(), -1.0
         worst = n_equal = 0
         for rival in range(n_classes):
             if rival == own:
@@ -348,9 +347,10 @@ def scale(indptr, indices, data, label, coef, leads, k, low, high, out):
             bars[own, rival] = bar
             behind = leads[i, rival] - nearest
             got = _total_above(gain, bar) + equal * bar - behind
-            if got > drop[i]:
-                drop[i], worst, n_equal = got, rival, equal
+            if got > most:
+                most, worst, n_equal = got, rival, equal
                 tried, kept = kept, tried
+        drop[i] = most
         if len(out):
             lead, gain = kept[0, :size], kept[1, :size]
             bar = bars[own, worst]
