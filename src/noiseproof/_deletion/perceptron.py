@@ -17,32 +17,12 @@ def learn_rows(
     X: Any, signs: Array, order: Any, values: Array, budget: float, margin: float,
     C: float, step: float, seen: int, fit_intercept: bool, state: Array,
 ) -> Array:  # fmt: skip
-    """Show rows of X, as read, in the given order; changes the state.
+    """Show rows of X, as read, in the given order; the sum of losses of each learner.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-        Rows; what is missing in them is left out.
-    signs : array of shape (k, n)
-        Labels in ±1 for each of k learners.
-    order : array of int
-        Which rows, in which order.
-    values, budget, margin, C : array of shape (d,) and floats
-        v, N, γ and the radius of the box.
-    step : float
-        τ, or not positive: then C √((d + 1) / (2 t)) at row t.
-    seen : int
-        Rows shown before.
-    fit_intercept : bool
-        Whether the intercept learns too.
-    state : array of shape (2, k, d + 1)
-        The hypotheses, intercepts last, and their drift: after t rows
-        state[0] - state[1] / t is the mean of the hypotheses that met them.
-
-    Returns
-    -------
-    losses : array of shape (k,)
-        Sum of the losses met, one for each learner.
+    `signs` (k, n) are the labels in ±1 for each of k learners; a `step` that is not
+    positive asks for C √((d + 1) / (2 t)) at row t; `seen` rows were shown before. The
+    `state` (2, k, d + 1) is changed: hypotheses, intercepts last, and their drift, so
+    that after t rows state[0] - state[1] / t is the mean of those that met them.
     """
     # Numba is imported here, at the first pass, to keep the import light
     from noiseproof._deletion.kernels import learn

@@ -50,8 +50,7 @@ from noiseproof._rows import as_container, as_dense, readable, stack, zero_missi
 
 Array = NDArray[np.float64]
 
-SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the features, for a curve
-
+_SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
@@ -75,6 +74,7 @@ class Attack(BaseEstimator):
     level_name: ClassVar[str | None] = None
     level_is_count: ClassVar[bool] = False
     smallest_change: ClassVar[str | None] = None
+    # for a curve; without any, shares of what all features cost
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
     _level_limit: ClassVar[float] = np.inf
 
@@ -130,7 +130,12 @@ class Attack(BaseEstimator):
             Rising.
         """
         self._strength()
-        return self._levels
+        if self._levels:
+            return self._levels
+        values = self.certificate_values(n_features)
+        levels = np.multiply(_SHARES, values.sum())
+        levels = levels.round() if np.all(values == 1) else levels
+        return tuple(map(self._legal, np.unique(levels)))
 
     def _strength(self) -> str:
         if self.level_name is None:
@@ -351,8 +356,3 @@ def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
             f"got {np.unique(y)[:5]}."
         )
     return ((y > 0) if k == 1 else y).astype(np.uint64)
-
-
-def shares_of(n_features: int) -> tuple[int, ...]:
-    """Numbers of features at which a curve is worth a look."""
-    return tuple(sorted({round(share * n_features) for share in SHARES}))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import readable, stored_rows, unsigned, without
-from noiseproof.attacks.base import SHARES, Array, Attack, LinearMargins, shares_of
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.feature_scaling import FeatureScaling
 
 _MODES = ("best", "greedy")
@@ -81,6 +81,7 @@ class FeatureDeletion(Attack):
 
     level_name = "budget"
     smallest_change = "deletion"
+    _levels = ()
 
     def __init__(
         self,
@@ -115,12 +116,6 @@ class FeatureDeletion(Attack):
         model = LinearMargins(rows, y, coef, intercept)
         _, bound, attained = self._attack(rows, model)
         return bound - attained
-
-    def default_levels(self, n_features: int) -> tuple[float, ...]:
-        if self.values is None:
-            return shares_of(n_features)
-        total = float(np.sum(self.certificate_values(n_features)))
-        return tuple(share * total for share in SHARES)
 
     def certificate_values(self, n_features: int) -> Array:
         return check_budget(0.0, self.values, n_features)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noiseproof._rows import Workers, entries, values, with_values, without_zeros
-from noiseproof.attacks.base import Array, Attack, LinearMargins, shares_of
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 _WORTH_THREADS = 2**19  # entries
 
@@ -45,6 +45,7 @@ class FeatureScaling(Attack):
     level_name = "k"
     level_is_count = True
     smallest_change = "deletion"
+    _levels = ()
 
     def __init__(self, k: float = 1, low: float = 0.0, high: float = 1.0):
         self.k = k
@@ -81,9 +82,6 @@ class FeatureScaling(Attack):
         bounds = np.linspace(0, X.shape[0], workers.count + 1).astype(int)
         parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
         return np.concatenate(workers.map(work, parts))
-
-    def default_levels(self, n_features: int) -> tuple[float, ...]:
-        return shares_of(n_features)
 
     @property
     def certificate_factors(self) -> tuple[float, float]:

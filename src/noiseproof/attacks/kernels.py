@@ -102,6 +102,25 @@ def fill(gain, value, ids, count, budget):
 
 
 @compiled
+def _total(gain, ids, count):
+    total = 0.0
+    for t in range(count):
+        total += gain[ids[t]]
+    return total
+
+
+@compiled
+def _fit(wanted, value, left, ids, full):
+    """Append to ids[:full] what is wanted, in its order, and fits; the new number."""
+    for j in wanted:
+        if value[j] <= left:
+            left -= value[j]
+            ids[full] = j
+            full += 1
+    return full
+
+
+@compiled
 def _round_down(gain, value, ids, count, budget, full):
     """Whole features only: the relaxation's, then what still fits, best bargain first.
 
@@ -109,10 +128,8 @@ def _round_down(gain, value, ids, count, budget, full):
     Chosen ids come first; returns their number.
     """
     left = budget
-    got = 0.0
     for t in range(full):
         left -= value[ids[t]]
-        got += gain[ids[t]]
     fitting = full
     for t in range(full, count):
         if value[ids[t]] <= left:
@@ -121,13 +138,8 @@ def _round_down(gain, value, ids, count, budget, full):
     if fitting > full:
         rest = ids[full:fitting].copy()
         # value 0 never comes here: `fill` takes free features whole
-        for j in rest[np.argsort(-gain[rest] / value[rest])]:
-            if value[j] <= left:
-                left -= value[j]
-                got += gain[j]
-                ids[full] = j
-                full += 1
-    single = count
+        full = _fit(rest[np.argsort(-gain[rest] / value[rest])], value, left, ids, full)
+    single, got = count, _total(gain, ids, full)
     for t in range(full, count):
         if value[ids[t]] <= budget and gain[ids[t]] > got:
             got, single = gain[ids[t]], t
@@ -140,23 +152,8 @@ def _round_down(gain, value, ids, count, budget, full):
 @compiled
 def _largest_gains(gain, value, ids, count, budget):
     """Dekel and Shamir's greedy adversary: largest gain first, whatever still fits."""
-    full = 0
-    left = budget
     candidates = ids[:count].copy()
-    for j in candidates[np.argsort(-gain[candidates])]:
-        if value[j] <= left:
-            left -= value[j]
-            ids[full] = j
-            full += 1
-    return full
-
-
-@compiled
-def _total(gain, ids, count):
-    total = 0.0
-    for t in range(count):
-        total += gain[ids[t]]
-    return total
+    return _fit(candidates[np.argsort(-gain[candidates])], value, budget, ids, 0)
 
 
 @compiled

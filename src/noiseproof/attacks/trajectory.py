@@ -139,15 +139,8 @@ def _delays(degree: int, d: int) -> list[Any]:
 def lowest_points(powers: Array) -> tuple[Array, Array]:
     """Where in [-1, 1] polynomials are lowest, and how low.
 
-    Parameters
-    ----------
-    powers : array of shape (degree + 1, ...)
-        Coefficients, the constant first.
-
-    Returns
-    -------
-    t, value : arrays of shape (...)
-        Of equally low points, zero is taken if it is one.
+    `powers` (degree + 1, ...) holds their coefficients, the constants first. Of equally
+    low points, zero is taken if it is one.
     """
     zero = np.zeros(powers.shape[1:])
     points = [zero, zero - 1, zero + 1]

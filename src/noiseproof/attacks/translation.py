@@ -20,28 +20,11 @@ class Translation(Attack):
     """
 
     def moves(self, directions: Array) -> Array:
-        """The allowed δ with the largest u·δ for each row u of `directions`.
-
-        Parameters
-        ----------
-        directions : array of shape (m, d)
-            Differences of weight vectors.
-
-        Returns
-        -------
-        moves : array of shape (m, d)
-            Zero where u is zero.
-        """
+        """The allowed δ with the largest u·δ for each row u; zero where u is zero."""
         raise NotImplementedError
 
     def check(self, n_features: int) -> None:
-        """Raise one clear sentence if the set does not suit rows of such a length.
-
-        Parameters
-        ----------
-        n_features : int
-            Length of a row.
-        """
+        """Raise one clear sentence if the set does not suit rows of such a length."""
         raise NotImplementedError
 
     def _worst(self, X: Any, model: LinearMargins) -> Any:
