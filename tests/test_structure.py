@@ -110,7 +110,10 @@ def test_private_names_of_scikit_learn_are_in_one_module():
             ):
                 private = [
                     name
-                    for name in (node.module.split("."), *[[a.name] for a in node.names])
+                    for name in (
+                        node.module.split("."),
+                        *[[a.name] for a in node.names],
+                    )
                     if any(part.startswith("_") for part in name)
                 ]
                 assert not private, path

@@ -156,6 +156,26 @@ def without(X: Any, deleted: Mask) -> Any:
     return type(X)((X.data[kept], X.indices[kept], ends), shape=X.shape)
 
 
+def without_zeros(X: Any, *, copy: bool = True) -> Any:
+    """X with no zero stored; as it is, if dense."""
+    if not sp.issparse(X) or (copy and X.data.all()):
+        return X
+    X = X.copy() if copy else X
+    X.eliminate_zeros()
+    return X
+
+
+def column_blocks(X: Any, size: int) -> Iterator[tuple[slice, Any]]:
+    """Some columns at a time, with about `size` entries if X is dense, as CSC."""
+    n, d = X.shape
+    width = max(1, min(d, size // max(n, 1)))
+    if sp.issparse(X):
+        X = sp.csc_array(X)
+    for start in range(0, d, width):
+        columns = slice(start, min(d, start + width))
+        yield columns, sp.csc_array(X[:, columns], dtype=np.float64)
+
+
 def has_missing(X: Any) -> bool:
     """Whether some entry is NaN; one pass without a temporary array."""
     with np.errstate(all="ignore"):  # a sum keeps NaN, and infinite ones make one
@@ -192,15 +212,6 @@ def zero_missing(X: Any) -> Any:
     if not has_missing(X):
         return X
     return with_values(X, np.nan_to_num(values(X), nan=0.0))
-
-
-def without_zeros(X: Any) -> Any:
-    """X as it is, if dense; else without zeros that are stored."""
-    if not sp.issparse(X) or X.data.all():
-        return X
-    X = X.copy()
-    X.eliminate_zeros()
-    return X
 
 
 def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:

@@ -84,7 +84,7 @@ class LinearView:
     """A classifier whose class is the largest of its scores, coef x + intercept.
 
     The first class wins a tie. Two classes with one weight vector w are the rows -w/2
-    and w/2, whose difference is w again, as in `noiseproof.attacks.LinearModel`.
+    and w/2, whose difference is w again, as in `noiseproof.attacks.LinearMargins`.
 
     Parameters
     ----------

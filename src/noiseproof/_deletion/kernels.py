@@ -1,13 +1,86 @@
-"""Compiled passes of the interior-point method over the stored entries.
+"""Compiled passes over the stored entries: losses, Newton steps, learning, values.
 
-Notation of `interior`; arrays of rows and of entries come stacked, see `point`. `a` is
-y_i x_ij.
+Index arrays are unsigned: Numba tests signed ones for negative values.
 """
 
 from __future__ import annotations
 
-from noiseproof._deletion.point import BETA, MU, XI, H, P, Q, R, S, T, Z
-from noiseproof._rows.compiling import compiled_in_any_order
+import numpy as np
+
+from noiseproof._deletion.interior import BETA, MU, XI, H, P, Q, R, S, T, Z
+from noiseproof._rows.compiling import compiled, compiled_in_any_order
+from noiseproof.attacks.kernels import fill
+
+# The worst-case loss, see `DeletionHinge`
+
+
+@compiled
+def row_excess(
+    indices, data, start, size, y, w, values, budget, price, gain, value, ids, keep
+):
+    """φ_i less γ V/P - y_i b, and in `keep` what is left of each stored entry."""
+    phi = 0.0
+    count = 0
+    for t in range(size):
+        j = indices[start + t]
+        pull = y * w[j] * data[start + t]
+        keep[t] = 1.0
+        value[t] = values[j]
+        gain[t] = pull - price * values[j]
+        if gain[t] > 0:
+            ids[count] = t
+            count += 1
+        else:
+            phi -= pull
+    full, part = fill(gain, value, ids, count, budget)
+    # what goes is never added: a large entry would take the digits of the others
+    for t in range(count):
+        at = ids[t]
+        if t <= full:
+            keep[at] = 0.0 if t < full else 1.0 - part
+        phi -= price * value[at] + keep[at] * gain[at]
+    return phi
+
+
+@compiled
+def excess(indptr, indices, data, y, w, b, values, budget, price, base, phi):
+    """φ_i, the row loss before its hinge: see `DeletionHinge`."""
+    d = len(w)
+    gain, value, keep = np.empty(d), np.empty(d), np.empty(d)
+    ids = np.empty(d, np.uintp)
+    for i in range(len(y)):
+        start = indptr[i]
+        phi[i] = base - y[i] * b + row_excess(
+            indices, data, start, indptr[i + 1] - start, y[i], w, values, budget,
+            price, gain, value, ids, keep,
+        )  # fmt: skip
+
+
+@compiled
+def dual_sums(indptr, indices, data, y, weights, p, q, values, budget, sums):
+    """Make (p, q) feasible row by row and add up what the dual value needs.
+
+    q is clipped to [0, p] and scaled down where it exceeds the budget. Adds
+    Σ_i s_i y_i x_ij (p_i - q_ij) to `sums` and returns Σ_i s_i Σ_j v_j q_ij.
+    """
+    spent = 0.0
+    for i in range(len(y)):
+        used = 0.0
+        for t in range(indptr[i], indptr[i + 1]):
+            used += values[indices[t]] * min(max(q[t], 0.0), p[i])
+        limit = budget * p[i]
+        scale = limit / used if used > limit else 1.0
+        for t in range(indptr[i], indptr[i + 1]):
+            j = indices[t]
+            mass = min(max(q[t], 0.0), p[i])
+            if values[j] > 0:
+                mass *= scale
+            spent += weights[i] * values[j] * mass
+            sums[j] += weights[i] * y[i] * data[t] * (p[i] - mass)
+    return spent
+
+
+# The interior-point method, in the notation of `interior`; `a` is y_i x_ij
 
 
 @compiled_in_any_order
@@ -168,3 +241,109 @@ def slacks(indptr, indices, a, y, v, w, b, N, price, base, row, entry):
             s += pulled - entry[BETA, k]
             h -= v[j] * entry[Q, k]
         row[S, i], row[H, i], row[R, i] = s, h, 1.0 - row[P, i]
+
+
+# The robust Perceptron
+
+
+@compiled
+def _move(w, drift, j, change, C, t):
+    """Change a weight within the box, and remember when."""
+    moved = min(C, max(-C, w[j] + change))
+    drift[j] += t * (moved - w[j])
+    w[j] = moved
+
+
+@compiled
+def learn(
+    indptr, indices, data, signs, values, budget, price, base, C, step, seen,
+    with_intercept, W, drift,
+):  # fmt: skip
+    """Show the rows to one online learner per row of `signs`.
+
+    `W` (k, d + 1) holds the hypotheses, intercepts last. `drift` collects each change
+    times the number of rows before it, so that after t rows W - drift / t is the mean
+    of the hypotheses that met them: only what a row touches is touched. `step` <= 0
+    asks for C √((d + 1) / (2 t)). Returns the sum of the losses met, one per learner.
+    """
+    k, d = W.shape[0], W.shape[1] - 1
+    gain, value, keep = np.empty(d), np.empty(d), np.empty(d)
+    ids = np.empty(d, np.uintp)
+    losses = np.zeros(k)
+    for i in range(len(indptr) - 1):
+        start = indptr[i]
+        size = indptr[i + 1] - start
+        t = seen + i + 1.0
+        tau = step if step > 0 else C * np.sqrt((d + 1) / (2 * t))
+        for c in range(k):
+            w, y = W[c], signs[c, i]
+            loss = base - y * w[d] + row_excess(
+                indices, data, start, size, y, w, values, budget, price,
+                gain, value, ids, keep,
+            )  # fmt: skip
+            if loss <= 0:
+                continue
+            losses[c] += loss
+            for e in range(size):
+                j = indices[start + e]
+                _move(w, drift[c], j, tau * y * keep[e] * data[start + e], C, t)
+            if with_intercept:
+                _move(w, drift[c], d, tau * y, C, t)
+    return losses
+
+
+# The most telling threshold of each feature
+
+
+@compiled
+def _information(left, totals, total):
+    """Mutual information, in nats, of a split whose left part holds `left`."""
+    below = left.sum()
+    above = total - below
+    if below <= 0 or above <= 0:
+        return 0.0
+    gained = 0.0
+    for c in range(len(totals)):
+        here, there = left[c], totals[c] - left[c]
+        if here > 0:
+            gained += here * np.log(here * total / (below * totals[c]))
+        if there > 0:
+            gained += there * np.log(there * total / (above * totals[c]))
+    return max(0.0, gained / total)
+
+
+@compiled
+def best_thresholds(data, indices, indptr, label, weights, totals, out):
+    """Largest information of a threshold, column by column of a CSC matrix.
+
+    Entries that are not stored, or NaN, are a block of zeros in the sorted order.
+    """
+    total = totals.sum()
+    left = np.empty(len(totals))
+    zeros = np.empty(len(totals))
+    for j in range(len(out)):
+        start, stop = indptr[j], indptr[j + 1]
+        x = data[start:stop].copy()
+        zeros[:] = totals
+        for t in range(len(x)):
+            if np.isnan(x[t]):
+                x[t] = 0.0
+            i = indices[start + t]
+            zeros[label[i]] -= weights[i]
+        order = np.argsort(x)
+        left[:] = 0.0
+        best = 0.0
+        passed = False
+        for k in range(len(order)):
+            value = x[order[k]]
+            if not passed and value >= 0:
+                best = max(best, _information(left, totals, total))
+                left += zeros
+                passed = True
+                if value > 0:
+                    best = max(best, _information(left, totals, total))
+            i = indices[start + order[k]]
+            left[label[i]] += weights[i]
+            if k + 1 == len(order) or x[order[k + 1]] != value:
+                best = max(best, _information(left, totals, total))
+        out[j] = best

@@ -1,39 +1,23 @@
-"""The robust linear program given to HiGHS: a witness, and a second way."""
+"""The robust linear program given to HiGHS: a witness of the own solver."""
 
-from __future__ import annotations
-
-from typing import Any
-
+import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from noiseproof._deletion.base import RobustLPResult, certify, close_enough
-from noiseproof._deletion.hinge import DeletionHinge
-from noiseproof._stop import Stop
+from noiseproof._deletion import RobustLPResult
 
 
-def highs(
-    problem: DeletionHinge, stop: Stop, state: Any = None, method: str = "ipm"
-) -> RobustLPResult:
-    """Solve the reduced program, with variables for stored entries only.
+def highs(problem, stop, state=None, method="ipm"):
+    """Solve the reduced program of `interior`, with variables for stored entries only.
 
-    With β_ij = α_ij + y_i w_j x_ij - v_j (λ_i + γ/P) in place of α_ij, eq. (4) is
-
-        min Σ_i s_i ξ_i   subject to   ‖w‖_∞ <= C,   ξ, λ, β >= 0,
-        ξ_i + y_i (b + w·x_i) - N λ_i - Σ_j β_ij >= γ V/P
-        β_ij - y_i w_j x_ij + v_j λ_i            >= -γ v_j/P,
-
-    and β_ij = 0 at the optimum wherever x_ij = 0, so those need neither variable nor
-    constraint. The multipliers of the constraints are p_i and q_ij.
+    The multipliers of its constraints are p_i and q_ij.
     """
-    import highspy
-
     n, d = problem.X.shape
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("solver", method)
     solver.setOptionValue("run_crossover", "off")  # the gap needs no vertex
-    solver.passModel(_model(problem, highspy))
+    solver.passModel(_model(problem))
     solver.run()
     solution = solver.getSolution()
     column, dual = np.array(solution.col_value), np.array(solution.row_dual)
@@ -42,16 +26,16 @@ def highs(
     b = float(column[d])
     p = dual[:n] / problem.weights
     q = dual[n:] / np.repeat(problem.weights, np.diff(problem.X.indptr))
-    w, value, bound = certify(problem, column[:d], b, p, q)
+    w = np.clip(column[:d], -problem.C, problem.C)
+    value, bound = problem.value(w, b), problem.lower_bound(p, q)
     info = solver.getInfo()
     steps = info.ipm_iteration_count + max(info.simplex_iteration_count, 0)
-    stop.tell(steps, np.array([value]), np.array([value - bound]))
-    done = close_enough(value, bound, stop.tol)
+    done = value - bound <= stop.tol * max(value, 1e-3)
     return RobustLPResult(w, b, p, q, value, bound, max(steps, 1), done)
 
 
-def _model(problem: DeletionHinge, highspy: Any) -> Any:
-    """Columns w, b, ξ, λ, β; rows the two families of constraints."""
+def _model(problem):
+    """Columns w, b, ξ, μ, β; rows the two families of constraints."""
     matrix, lower = _constraints(problem)
     n, d = problem.X.shape
     inf = highspy.kHighsInf
@@ -73,7 +57,7 @@ def _model(problem: DeletionHinge, highspy: Any) -> Any:
     return lp
 
 
-def _constraints(problem: DeletionHinge) -> tuple[Any, Any]:
+def _constraints(problem):
     X, y, v = problem.X.astype(np.float64), problem.y, problem.values
     n, d = X.shape
     nnz = X.nnz
