@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 import noiseproof
+from noiseproof._marginal import LOSSES
+from noiseproof.attacks import ATTACKS
 from noiseproof.estimators import ESTIMATORS
+from noiseproof.noise import NOISES
 
 SOURCE = Path(noiseproof.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -56,7 +59,7 @@ def test_parts_are_not_told_apart_by_their_class(path):
     if path.relative_to(SOURCE).parts[0] in ("noise", "attacks"):
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = _subclasses("noise") | _subclasses("attacks") | _subclasses("_marginal")
+    parts = _subclasses(NOISES) | _subclasses(ATTACKS) | _subclasses(LOSSES)
     told_apart = {
         name.id
         for call in ast.walk(tree)
@@ -67,17 +70,9 @@ def test_parts_are_not_told_apart_by_their_class(path):
     assert not told_apart
 
 
-def _subclasses(room):
+def _subclasses(registry):
     """Names of the noises, attacks or losses, without their base classes."""
-    if room == "noise":
-        from noiseproof.noise import NOISES as registry
-    elif room == "attacks":
-        from noiseproof.attacks import ATTACKS as registry
-    else:
-        from noiseproof._marginal import LOSSES as registry
-    found = set()
-    for part in registry.values():
-        found |= {cls.__name__ for cls in part.__mro__[:-1]}
+    found = {cls.__name__ for part in registry.values() for cls in part.__mro__[:-1]}
     return found - {"Noise", "Attack", "BaseEstimator"}
 
 
