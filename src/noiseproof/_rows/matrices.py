@@ -192,3 +192,12 @@ def zero_missing(X: Any) -> Any:
     if not has_missing(X):
         return X
     return with_values(X, np.nan_to_num(values(X), nan=0.0))
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a matrix of CSR or CSC whose indices lead out of it; others pass."""
+    if not sp.issparse(X):
+        return
+    if X.format not in ("csr", "csc"):
+        raise ValueError(f"A sparse matrix must be CSR or CSC; got {X.format}.")
+    X.check_format(full_check=True)
