@@ -143,7 +143,7 @@ def _parts(model: Any) -> Iterator[Any]:
             waiting += getattr(part, "__dict__", {}).values()
 
 
-def _misfit(state: dict[str, Any]) -> str | None:
+def _misfit(state: Any) -> str | None:
     """Name of a fitted attribute that does not fit the others, if there is one.
 
     The names are those of scikit-learn, of our models, and of libsvm, whose compiled
@@ -167,7 +167,7 @@ def _misfit(state: dict[str, Any]) -> str | None:
     )
 
 
-def _misfit_of_scores(state: dict[str, Any], d: Any, labels: int | None) -> Any:
+def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
     """Weights of linear and of kernel models, and what is kept for each feature."""
     for name in ("feature_values_", "missing_in_training_"):
         if name in state and not _fits(state[name], (d,)):
@@ -193,7 +193,7 @@ def _misfit_of_scores(state: dict[str, Any], d: Any, labels: int | None) -> Any:
     return None
 
 
-def _misfit_of_stream(state: dict[str, Any], d: int, k: int | None) -> Any:
+def _misfit_of_stream(state: Any, d: int, k: int | None) -> Any:
     """What an online learner goes on with."""
     stream = state["_state"]
     if isinstance(stream, np.ndarray):  # of RobustPerceptron: weights and their drift
@@ -208,7 +208,7 @@ def _misfit_of_stream(state: dict[str, Any], d: int, k: int | None) -> Any:
     return None if good and stream.t >= 0 else "_state"
 
 
-def _misfit_of_libsvm(state: dict[str, Any], d: int, labels: int | None) -> Any:
+def _misfit_of_libsvm(state: Any, d: int, labels: int | None) -> Any:
     """Support vectors of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
     counts, rows = state["_n_support"], state.get("support_")
     if not _fits(counts, (labels or 2,)) or counts.dtype != np.int32:
