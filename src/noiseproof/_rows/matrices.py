@@ -200,4 +200,7 @@ def check_indices(X: Any) -> None:
         return
     if X.format not in ("csr", "csc"):
         raise ValueError(f"A sparse matrix must be CSR or CSC; got {X.format}.")
-    X.check_format(full_check=True)
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"The indices of a sparse matrix lead out: {error}") from error

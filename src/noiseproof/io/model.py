@@ -35,9 +35,6 @@ _DIGEST = hashlib.sha256().digest_size
 
 _PARTS = (
     "noiseproof.evaluation.scorers.PerturbedScorer",
-    "noiseproof._marginal.online.OnlineState",
-    "noiseproof._invariant.structured.token_deletion.TokenDeletion",
-    "noiseproof.tables.encoder.TableEncoder",
     "numpy.dtype",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",
@@ -45,10 +42,13 @@ _PARTS = (
     "scipy.sparse._csr.csr_matrix",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
 
@@ -238,13 +238,16 @@ def _trusted_types() -> frozenset[str]:
     """Full names of the members of our registries, of their parts, and of scores."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    from noiseproof._invariant.structured import PROBLEMS
+    from noiseproof._marginal.online import OnlineState
     from noiseproof.attacks import ATTACKS
     from noiseproof.estimators import ESTIMATORS
     from noiseproof.noise import NOISES
+    from noiseproof.structured import PROBLEMS, TokenDeletion
+    from noiseproof.tables import TableEncoder
 
     registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS)
     members = [member for registry in registries for member in registry.values()]
+    members += [OnlineState, TableEncoder, TokenDeletion]
     scores = [get_scorer(name)._score_func for name in get_scorer_names()]
     return frozenset(map(_type_name, members + scores)) | frozenset(_PARTS)
 
