@@ -26,13 +26,13 @@ def tune(
     level: float,
     *,
     folds: int = 5,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> tuple[dict[str, Any], float]:
     """The best parameters of the last step, and their score on rows held out.
 
     The rows held out are perturbed behind the encoder, where a feature that is lost is
     zero; the rows trained on stay as they are. Each fold is encoded once, for all
-    candidates.
+    candidates. Rows are dealt out at random, or in their order if there is no seed.
     """
     from sklearn.base import clone, is_regressor
     from sklearn.model_selection import ParameterGrid
@@ -45,7 +45,7 @@ def tune(
     steps, estimator = unwrap(pipeline)
     encoder = Pipeline(steps or [("all", "passthrough")])
     scoring = "r2" if is_regressor(estimator) else "accuracy"
-    score = perturbed_scorer(perturb, level, scoring, random_state=seed)
+    score = perturbed_scorer(perturb, level, scoring, random_state=seed or 0)
     candidates = list(ParameterGrid(grid))
     splits = list(_folds(y, is_regressor(estimator), folds, seed).split(X, y))
     scores = np.zeros((len(splits), len(candidates)))
@@ -86,14 +86,15 @@ def choices(pipeline: Any, X: Any, fixed: set[str]) -> Grid:
     return grid
 
 
-def _folds(y: Any, regression: bool, folds: int, seed: int) -> Any:
+def _folds(y: Any, regression: bool, folds: int, seed: int | None) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
+    order: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
     if regression:
-        return KFold(min(folds, len(y)), shuffle=True, random_state=seed)
+        return KFold(min(folds, len(y)), **order)
     rarest = int(np.unique(y, return_counts=True)[1].min())
     if rarest < 2:
         raise ValueError(
             "--tune needs at least 2 rows of each class, but some class has one."
         )
-    return StratifiedKFold(min(folds, rarest), shuffle=True, random_state=seed)
+    return StratifiedKFold(min(folds, rarest), **order)

@@ -43,7 +43,7 @@ def check_archive(payload: bytes) -> None:
         for loader, name in description.files:
             total += sizes.get(name, 0)
             _check_size(total, payload, "content")
-            total += _check_file(archive.read(name), loader)
+            total += _check_file(archive, name, loader)
             _check_size(total, payload, "content")
 
 
@@ -55,21 +55,21 @@ def _check_size(size: int, payload: bytes, what: str) -> None:
         )
 
 
-def _check_file(data: bytes, loader: str) -> int:
+def _check_file(archive: ZipFile, name: str, loader: str) -> int:
     """What the file of an array promises must be there; returns what it unpacks to."""
     if loader == "SparseMatrixNode":
-        with ZipFile(io.BytesIO(data)) as parts:
+        with ZipFile(io.BytesIO(archive.read(name))) as parts:
             return sum(info.file_size for info in parts.infolist())
     if loader == "NdArrayNode":
-        start = io.BytesIO(data)
-        version = np.lib.format.read_magic(start)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, _, dtype = read(start)
+        with archive.open(name) as file:
+            read = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[np.lib.format.read_magic(file)]
+            shape, _, dtype = read(file)
+            length = archive.getinfo(name).file_size - file.tell()
         # no items of size 0, which would cost nothing however many there are
-        if math.prod(shape) * max(dtype.itemsize, 1) != len(data) - start.tell():
+        if math.prod(shape) * max(dtype.itemsize, 1) != length:
             raise ValueError(f"an array of shape {shape} is not as long as it says.")
     return 0
 
