@@ -217,3 +217,15 @@ def zero_missing(X: Any) -> Any:
 def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:
     """X @ w, the same for equal rows to the last bit, which BLAS does not promise."""
     return np.asarray(X @ w if sp.issparse(X) else (X * w).sum(axis=1))
+
+
+def check_indices(X: Any) -> None:
+    """Refuse a matrix of CSR or CSC whose indices lead out of it; others pass."""
+    if not sp.issparse(X):
+        return
+    if X.format not in ("csr", "csc"):
+        raise ValueError(f"A sparse matrix must be CSR or CSC; got {X.format}.")
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"The indices of a sparse matrix lead out: {error}") from error

@@ -43,6 +43,11 @@ class Noise(BaseEstimator):
     level_name: ClassVar[str]
     is_additive: ClassVar[bool] = False
     is_gaussian: ClassVar[bool] = False
+    _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
+
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        """Levels at which a curve is worth a look, from 0 on."""
+        return self._levels
 
     @property
     def level(self) -> float | Array:

@@ -29,6 +29,7 @@ class Dropout(Noise):
     """
 
     level_name = "rate"
+    _levels = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
     def __init__(self, rate: float | ArrayLike = 0.5):
         self.rate = rate
