@@ -38,22 +38,125 @@ array([2.2])
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from noiseproof._rows import as_container, readable, stack, zero_missing
 
 Array = NDArray[np.float64]
 
+SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the features, for a curve
+
 _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
 class Attack(BaseEstimator):
-    """The worst that may happen to a row; override `worst` or `candidates`."""
+    """The worst that may happen to a row; override `worst` or `candidates`.
+
+    What else an attack can do, it says itself, so that nobody else need know its class.
+
+    Attributes
+    ----------
+    level_name : str or None
+        The parameter that says how strong the attack is, for `at` and for curves.
+    level_is_count : bool
+        Whether its strength is a whole number.
+    smallest_change : {"deletion", "norm"} or None
+        Which search finds the smallest change of a row that changes its class. The one
+        for "deletion" asks for `certificate_values` and `certificate_factors`, the one
+        for "norm" for the order `ord`; None means that there is none.
+    """
+
+    level_name: ClassVar[str | None] = None
+    level_is_count: ClassVar[bool] = False
+    smallest_change: ClassVar[str | None] = None
+    _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
+    _level_limit: ClassVar[float] = np.inf
+
+    def at(self, level: float) -> Self:
+        """The same attack at another strength.
+
+        Parameters
+        ----------
+        level : float
+            Value of the parameter `level_name`, not negative; a count may be given as
+            a whole float.
+
+        Returns
+        -------
+        attack : Attack
+            A copy; this one stays as it is.
+        """
+        return clone(self).set_params(**{self._strength(): self._legal(level)})
+
+    def _legal(self, level: Any) -> float:
+        """A strength as a number, whole if it can be; one sentence if it is illegal."""
+        number = float(level) if isinstance(level, Real) else np.nan
+        if not 0 <= number < self._level_limit or (
+            self.level_is_count and not number.is_integer()
+        ):
+            kind = "whole number" if self.level_is_count else "finite number"
+            limit = self._level_limit
+            below = f", below {limit:g}" if np.isfinite(limit) else ""
+            raise ValueError(
+                f"{type(self).__name__}.{self._strength()} must be a {kind} from 0 "
+                f"on{below}; got {level!r}."
+            )
+        return int(number) if number.is_integer() else number
+
+    @property
+    def level_label(self) -> str:
+        """What the strength means, in the words of an axis."""
+        return f"{self._strength()} of {type(self).__name__}"
+
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        """Strengths at which a curve is worth a look, from 0 on.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        levels : tuple of float
+            Rising.
+        """
+        self._strength()
+        return self._levels
+
+    def _strength(self) -> str:
+        if self.level_name is None:
+            raise ValueError(
+                f"{self!r} has no parameter that says how strong it is; name one in "
+                "the class attribute level_name."
+            )
+        return self.level_name
+
+    @property
+    def certificate_factors(self) -> tuple[float, float]:
+        """The smallest and the largest factor for a feature, for certificates."""
+        return 0.0, 1.0
+
+    def certificate_values(self, n_features: int) -> Array:
+        """What the change of each feature costs the adversary, for certificates.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        values : array of shape (n_features,)
+            Finite and not negative.
+        """
+        return np.ones(n_features)
 
     @property
     def is_finite(self) -> bool:
@@ -240,6 +343,11 @@ def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
             f"got {np.unique(y)[:5]}."
         )
     return ((y > 0) if k == 1 else y).astype(np.uint64)
+
+
+def shares_of(n_features: int) -> tuple[int, ...]:
+    """Numbers of features at which a curve is worth a look."""
+    return tuple(sorted({round(share * n_features) for share in SHARES}))
 
 
 def _blocks(X: Any) -> list[slice]:

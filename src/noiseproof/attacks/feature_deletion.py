@@ -15,7 +15,7 @@ from noiseproof._rows import (
     stored_rows,
     unsigned,
 )
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.base import SHARES, Array, Attack, LinearModel, shares_of
 from noiseproof.attacks.feature_scaling import FeatureScaling
 
 _ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
@@ -88,6 +88,9 @@ class FeatureDeletion(Attack):
     array([0.5])
     """
 
+    level_name = "budget"
+    smallest_change = "deletion"
+
     def __init__(
         self,
         budget: float = 1.0,
@@ -135,6 +138,15 @@ class FeatureDeletion(Attack):
         """
         _, _, bound, attained = self._attack(X, y, coef, intercept)
         return bound - attained
+
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        if self.values is None:
+            return shares_of(n_features)
+        total = float(np.sum(self.certificate_values(n_features)))
+        return tuple(share * total for share in SHARES)
+
+    def certificate_values(self, n_features: int) -> Array:
+        return check_budget(0.0, self.values, n_features)
 
     def check(self, n_features: int) -> Array:
         """The values, one per feature, or one clear sentence about what is wrong."""

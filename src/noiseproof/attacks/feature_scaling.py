@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from noiseproof._rows import Workers, as_container, entries, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof.attacks.base import Array, Attack, LinearModel, shares_of
 
 _WORTH_THREADS = 2**19  # entries
 
@@ -31,7 +30,7 @@ class FeatureScaling(Attack):
     Parameters
     ----------
     k : int, default=1
-        How many features of a row may be scaled.
+        How many features of a row may be scaled; a whole float will do.
     low, high : float, default=0.0 and 1.0
         The smallest and the largest factor.
 
@@ -45,7 +44,11 @@ class FeatureScaling(Attack):
     array([4.5])
     """
 
-    def __init__(self, k: int = 1, low: float = 0.0, high: float = 1.0):
+    level_name = "k"
+    level_is_count = True
+    smallest_change = "deletion"
+
+    def __init__(self, k: float = 1, low: float = 0.0, high: float = 1.0):
         self.k = k
         self.low = low
         self.high = high
@@ -76,14 +79,14 @@ class FeatureScaling(Attack):
         # Numba is imported here, at the first attack, to keep the import light
         from noiseproof.attacks.scaling_kernels import scale
 
-        self.check(X.shape[1])
+        k, factors = self._legal(self.k), self.certificate_factors
         model = LinearModel(X, y, coef, intercept)
         # with a single rival its lead changes nothing; without it the drop is exact
         shape = (X.shape[0], len(model.coef))
         several = shape[1] > 2
         leads = model.leads(X, model.label) if several else np.zeros(shape)
         indptr, indices, data = entries(X)
-        options = min(int(self.k), X.shape[1]), float(self.low), float(self.high), out
+        options = min(int(k), X.shape[1]), *factors, out
 
         def work(rows: slice) -> Array:
             ends = indptr[rows.start : rows.stop + 1]
@@ -97,13 +100,15 @@ class FeatureScaling(Attack):
         parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
         return np.concatenate(workers.map(work, parts))
 
-    def check(self, n_features: int) -> None:
-        if not isinstance(self.k, Integral) or self.k < 0:
-            raise ValueError(
-                f"FeatureScaling.k must be a whole number from 0 on; got {self.k!r}."
-            )
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        return shares_of(n_features)
+
+    @property
+    def certificate_factors(self) -> tuple[float, float]:
+        """The smallest and the largest factor, checked."""
         if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
             raise ValueError(
                 "FeatureScaling.low and high must be finite, low not above high; "
                 f"got {self.low!r} and {self.high!r}."
             )
+        return float(self.low), float(self.high)

@@ -192,6 +192,9 @@ class ImageShift(ImageAttack):
            [0., 1., 0., 3.]])
     """
 
+    level_name = "pixels"
+    _levels = (0, 1, 2, 3)
+
     def __init__(
         self, pixels: ArrayLike = 1.0, directions: int = 4, *, shape: Any = None
     ):
@@ -229,6 +232,9 @@ class ImageRotation(ImageAttack):
            [2., 4., 1., 3.]])
     """
 
+    level_name = "degrees"
+    _levels = (0, 5, 10, 15, 20, 30, 45)
+
     def __init__(self, degrees: ArrayLike = 10.0, *, shape: Any = None):
         self.degrees = degrees
         self.shape = shape
@@ -259,6 +265,10 @@ class ImageScale(ImageAttack):
            [0.11, 0.33, 0.11, 0.33, 1.  , 0.33, 0.11, 0.33, 0.11]])
     """
 
+    level_name = "amount"
+    _levels = (0, 0.05, 0.1, 0.15, 0.2, 0.3)
+    _level_limit = 1.0
+
     def __init__(self, amount: ArrayLike = 0.15, *, shape: Any = None):
         self.amount = amount
         self.shape = shape
@@ -288,6 +298,9 @@ class ImageShear(ImageAttack):
     >>> ImageShear(1.0).candidates([0, 1, 0, 0, 1, 0, 0, 1, 0])[1]
     array([0., 0., 1., 0., 1., 0., 1., 0., 0.])
     """
+
+    level_name = "amount"
+    _levels = (0, 0.05, 0.1, 0.15, 0.2, 0.3)
 
     def __init__(self, amount: ArrayLike = 0.15, *, shape: Any = None):
         self.amount = amount

@@ -51,6 +51,8 @@ class Trajectory(Attack):
     array([[-2.,  4.]])
     """
 
+    level_name = "span"
+
     def __init__(self, degree: int = 2, span: float = 1.0, tangents: Tangents = None):
         self.degree = degree
         self.span = span

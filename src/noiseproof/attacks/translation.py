@@ -131,6 +131,9 @@ class NormBall(Translation):
     array([[1. , 1.5]])
     """
 
+    level_name = "radius"
+    smallest_change = "norm"
+
     def __init__(self, radius: float = 1.0, ord: float = 2):
         self.radius = radius
         self.ord = ord
