@@ -112,7 +112,9 @@ def case(rng, family):
     d = int(rng.integers(2, 9))
     classes = 2 if not settable or rng.random() < 0.5 else 3
     dtype = pick(rng, [np.float64, np.float64, np.float32, np.float16, np.int64])
-    kind = "whole" if dtype == np.int64 else pick(rng, list(DATA)[: 5 if settable else 3])
+    kind = (
+        "whole" if dtype == np.int64 else pick(rng, list(DATA)[: 5 if settable else 3])
+    )
     draw = DATA[kind]
     X = (draw(rng, (12, d)) * (rng.random((12, d)) < 0.8)).astype(dtype)
     y = np.arange(12) % classes
@@ -137,8 +139,13 @@ def check(seed, family):
     values = VALUES[pick(rng, list(VALUES))](rng, X.shape[1])
     plain = len(model) == 1 and FAMILIES[family][1] and X.dtype != np.float16
     store = sp.csr_array if plain and rng.random() < 0.3 else np.asarray
+    try:
+        truth = cheapest(lambda rows: model.predict(store(rows)), X, values)
+    except ValueError as error:  # scalers keep float16, which ends at 65504
+        if "infinity" not in str(error):
+            raise
+        return np.nan
     found = certify(model, store(X), None, values)
-    truth = cheapest(lambda rows: model.predict(store(rows)), X, values)
     assert (found.budget <= truth).all(), (found.budget, truth)
     np.testing.assert_allclose(found.budget[found.exact], truth[found.exact])
     return found.exact.mean()
@@ -148,7 +155,7 @@ def run(family, seeds):
     with np.errstate(over="ignore", invalid="ignore"):
         exact = [check(seed, family) for seed in seeds]
     least = 0.0 if family in ("svc", "nu-svc") else 0.5
-    assert np.mean(exact) > least
+    assert np.nanmean(exact) > least
 
 
 @pytest.mark.filterwarnings("ignore")

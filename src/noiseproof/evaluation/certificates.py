@@ -117,7 +117,8 @@ def certify(
         predictions.append(np.asarray(model.predict(block)))
         precision = _Precision.of(view, block)
         with np.errstate(over="ignore", invalid="ignore"):
-            own = view.agreed(rows, predictions[-1], precision.unit)
+            doubt = float(precision.doubts.max())
+            own = view.agreed(rows, predictions[-1], precision.unit, doubt)
             found.append(search(attack, view, rows, own, precision))
     prediction = np.concatenate(predictions)
     return Certificates(

@@ -27,7 +27,6 @@ from noiseproof._rows import as_dense, canonical, missing_entries, zero_missing
 
 Array = NDArray[np.float64]
 
-SPACES = ("input", "model")
 # wrappers that decide otherwise than the model inside, as ensembles do
 _OTHERWISE = (FixedThresholdClassifier, TunedThresholdClassifierCV, RFE)
 _ROUNDING = 1e-4  # scores of a model in single precision
@@ -63,7 +62,7 @@ class LinearView:
     """A classifier whose class is the largest of its scores, coef x + intercept.
 
     Two classes with one weight vector w are the rows -w/2 and w/2, whose difference is
-    w again, as in `noiseproof.attacks.LinearModel`.
+    w again, as in `noiseproof.attacks.LinearModel` (0 and w if w/2 is too small).
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ class LinearView:
         return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
 
     def agreed(
-        self, rows: Any, prediction: Any, unit: float = 0.0
+        self, rows: Any, prediction: Any, unit: float = 0.0, doubt: float = 0.0
     ) -> NDArray[np.int64]:
         """Index of each class that the model predicts, where the scores say the same.
 
@@ -166,6 +165,8 @@ class LinearView:
             What the model itself predicts for them.
         unit : float, default=0.0
             Relative rounding of features on their way through the scalers.
+        doubt : float, default=0.0
+            How far the scalers may put a score wrong besides.
 
         Returns
         -------
@@ -177,7 +178,7 @@ class LinearView:
         behind = scores[at_odds].max(axis=1) - scores[at_odds, own[at_odds]]
         terms = abs(zero_missing(rows[at_odds])) @ np.abs(self.rounding.sizes).T
         size = (terms + np.abs(self.intercept) + self.rounding.shifts).max(axis=1)
-        if np.any(behind > (_ROUNDING + 4 * unit) * size):
+        if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
                 "The model's predict does not choose the largest of its scores "
                 "coef_ x + intercept_, so they tell nothing about it."
@@ -218,18 +219,18 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     >>> bool((before.coef == after.coef / 4).all())
     True
     """
-    if space not in SPACES:
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
+    check_space(space)
     steps, last = unwrap(model)
     while _has_trained_one(last):
         inner, last = unwrap(last.estimator_)
         steps = steps + inner
     coef, intercept, classes = _weights(last)
     sizes, terms = _parts(last, coef)
-    scale, shift, size, underflow = _affine(steps, coef.shape[1])
-    rank = _tie_rank(last, intercept, classes)
+    scaled = _affine(steps, coef.shape[1])  # refuses other steps in both spaces
     if space == "model":
-        scale, shift, size, underflow = np.ones_like(scale), 0.0, 0.0, 0.0
+        scaled = _affine([], coef.shape[1])
+    scale, shift, size, underflow = scaled
+    rank = _tie_rank(last, intercept, classes)
     with np.errstate(over="ignore", invalid="ignore"):
         shifted = coef * shift
         weights, intercept = coef * scale, intercept + shifted.sum(axis=1)
@@ -243,6 +244,12 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     return LinearView(
         weights, intercept, classes, space, steps, shifted, rank, rounding
     )
+
+
+def check_space(space: Any) -> None:
+    """One clear sentence about a space that there is not."""
+    if space not in ("input", "model"):
+        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
 
 
 def _has_trained_one(model: Any) -> bool:
@@ -279,10 +286,16 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
             f"{name} has no score per class: coef_ has shape {coef.shape} for "
             f"{len(classes)} classes{' that meet in pairs' * one_vs_one}."
         )
-    b = np.broadcast_to(b, (k,))
+    b = np.broadcast_to(b, (k,)).copy()
     if k == 1:
-        return np.vstack([-coef, coef]) / 2, np.hstack([-b, b]) / 2, classes
-    return coef, b.copy(), classes
+        return _two_rows(coef), _two_rows(b[:, None])[:, 0], classes
+    return coef, b, classes
+
+
+def _two_rows(w: Array) -> Array:
+    """Two rows whose difference is w: its halves, unless halving rounds."""
+    half = w / 2
+    return np.vstack([-half, half] if np.all(half * 2 == w) else [0 * w, w])
 
 
 def _parts(model: Any, coef: Array) -> tuple[Array, int]:

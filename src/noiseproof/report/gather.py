@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from noiseproof.evaluation.models import read_models, try_out
-from noiseproof.evaluation.progress_bar import following
+from noiseproof.evaluation.progress_bar import progress_bar
 from noiseproof.report.case import Case
 from noiseproof.report.features import places_of, places_of_groups
 from noiseproof.report.plan import Plan
@@ -57,7 +57,7 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     try_out(named, case.X)
     few = case.sample(plan.max_rows)
     steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
-    with following(plan.progress, steps) as tick:
+    with progress_bar(plan.progress, steps) as tick:
         pairs = []
         for name, model in named.items():
             pairs.append(_judge(name, model, case, few, tick))
