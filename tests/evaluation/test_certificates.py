@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -597,3 +598,14 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     sparse = certify(model[-1], sp.csr_array(X), y)
     np.testing.assert_array_equal(plain.budget, sparse.budget)
     assert (plain.changes != sparse.changes).nnz == 0
+
+
+def test_memory_does_not_grow_with_the_rows(rng):
+    X = rng.standard_normal((100_000, 50))
+    model = fitted_with(LogisticRegression(), rng.normal(size=50), [0.1])
+    certify(model, X[:10], None)
+    tracemalloc.start()
+    certify(model, X, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes

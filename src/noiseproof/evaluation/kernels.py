@@ -153,17 +153,14 @@ def _cheapest(weight, value, ids, count, capacity, search, at_most):
 
 
 @compiled
-def _terms(own, rival, size, x, factors, rounding):
+def _terms(own, rival, size, x, factors, unit):
     """A feature's part of the lead, and what the worst change leaves of it.
 
-    Both at their least, then both at their most. `size` is that of the numbers that are
-    rounded; `rounding` is relative to them and, second, that of numbers near zero.
+    Both at their least, then both at their most; `unit` is the rounding relative to the
+    size of what is rounded.
     """
     low, high = factors
-    gain = (own - rival) * x
-    doubt = rounding[0] * size
-    if size > 0:
-        doubt += rounding[1] * (abs(x) + 1)
+    gain, doubt = (own - rival) * x, unit * size
     least = min(low * gain - abs(low) * doubt, high * gain - abs(high) * doubt)
     most = min(low * gain + abs(low) * doubt, high * gain + abs(high) * doubt)
     return gain - doubt, least, gain + doubt, most
@@ -174,24 +171,25 @@ def _differences(row, values, factors, work):
     """What each change takes from the lead.
 
     Returns the number of features worth changing, the sum of all terms before any
-    change and after all of these, and the size of what is added up before and after.
+    change and after all of these, whether that has any term but zeros, and the size of
+    what is added up before.
     """
-    columns, x, own, rival, own_size, rival_size, rounding = row
+    columns, x, own, rival, own_size, rival_size, unit = row
     weight, value, ids = work
-    count, before, after, size, size_after = 0, 0.0, 0.0, 0.0, 0.0
+    count, before, after, left, total = 0, 0.0, 0.0, False, 0.0
     for t in range(len(x)):
         j = columns[t]
-        each = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
-        kept, changed, _, _ = _terms(own[j], rival[j], each, x[t], factors, rounding)
+        size = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
+        kept, changed, _, _ = _terms(own[j], rival[j], size, x[t], factors, unit)
         weight[t], value[t] = kept - changed, values[j]
         if kept > changed:
             ids[count] = t
             count += 1
         before += kept
         after += min(kept, changed)
-        size += each
-        size_after += abs(min(kept, changed))
-    return count, before, after, size, size_after
+        left = left or min(kept, changed) != 0.0
+        total += size
+    return count, before, after, left, total
 
 
 @compiled
@@ -222,7 +220,7 @@ def _overtake(row, lead, holds, values, factors, search, at_most, work):
     """
     head, doubt, rounding, huge = lead
     weight, value, ids = work
-    count, before, after, size, size_after = _differences(row, values, factors, work)
+    count, before, after, left, size = _differences(row, values, factors, work)
     if size == 0.0:  # nothing is added, nothing is rounded
         rounding = 0.0
     alone = head - doubt - rounding + before
@@ -240,7 +238,7 @@ def _overtake(row, lead, holds, values, factors, search, at_most, work):
     cost, spared, done = _cheapest(
         weight, value, ids, count, slack + rounding, search, at_most
     )
-    if done and spared == 0 and size_after == 0.0 and slack < 0:
+    if done and spared == 0 and not left and slack < 0:
         return np.inf, True, 0, 0
     if spared == count:
         return 0.0, False, 0, 0
@@ -255,8 +253,8 @@ def _is_certain(row, lead, falls, factors, marks):
     most, left = head + doubt, False
     for t in range(len(x)):
         j = columns[t]
-        each = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
-        _, _, kept, changed = _terms(own[j], rival[j], each, x[t], factors, unit)
+        size = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
+        _, _, kept, changed = _terms(own[j], rival[j], size, x[t], factors, unit)
         term = changed if marks[t] else kept
         most += term
         left = left or term != 0.0
@@ -306,16 +304,18 @@ def cheapest_changes(
         a, start, stop = own[i], indptr[i], indptr[i + 1]
         budget[i], exact[i] = np.inf, True
         marks = changed[start:stop]
-        rounding = (2 * eps * (max(stop - start, terms) + more + 4) + unit, tiny)
+        n_terms = max(stop - start, terms) + more + 4
+        relative, underflow = 2 * eps * n_terms + unit, tiny * n_terms
         for r in range(k):
             if r == a:
                 continue
             row = (
                 *(indices[start:stop], data[start:stop], coef[a], coef[r]),
-                *(sizes[a], sizes[r], rounding),
+                *(sizes[a], sizes[r], relative),
             )
             b, c = intercepts[i, a], intercepts[i, r]
-            lead = (b - c, doubts[a] + doubts[r], 4 * eps * (abs(b) + abs(c)), huge)
+            rounding = 4 * eps * (abs(b) + abs(c)) + underflow
+            lead = (b - c, doubts[a] + doubts[r], rounding, huge)
             cost, done, spared, count = _overtake(
                 row, lead, rank[a] < rank[r], values, factors, search, budget[i], work
             )
