@@ -420,3 +420,38 @@ def test_attacks_refuse_models_that_are_not_linear(rng):
     model = LogisticRegression().fit(X, y)
     with pytest.raises(ValueError, match="none of the model's classes"):
         curve_of(model, X, y + 1, FeatureDeletion(), [1])
+
+
+def test_the_model_that_refuses_its_rows_is_named(rng):
+    X, y = problem(rng)
+    models = {
+        "knows": DropoutSVC().fit(X, y),
+        "refuses": LogisticRegression().fit(X, y),
+    }
+    with pytest.raises(ValueError, match=r"(?s)The model 'refuses' .*contains NaN"):
+        curve_of(models, X, y, "delete", [0.5], deleted_as="nan")
+    models["refuses"] = LogisticRegression().fit(X[:, :3], y)
+    with pytest.raises(
+        ValueError, match=r"(?s)The model 'refuses' .*expecting 3 features"
+    ):
+        curve_of(models, X, y)
+
+
+def test_stored_entries_are_checked_and_summed(rng):
+    X, y = problem(rng)
+    model = DropoutSVC().fit(X, y)
+    twice = sp.csr_array(X)
+    parts = np.repeat(twice.data / 2, 2), np.repeat(twice.indices, 2), 2 * twice.indptr
+    doubled = sp.csr_array(parts, shape=X.shape)
+    for perturb, level in (
+        ("delete", 0.4),
+        ("delete_count", 2),
+        (FeatureDeletion(), 2),
+    ):
+        once, again = (
+            curve_of(model, Z, y, perturb, [level]) for Z in (twice, doubled)
+        )
+        np.testing.assert_array_equal(once.scores, again.scores)
+    twice.indices[3] = 10**6
+    with pytest.raises(ValueError, match="column index outside"):
+        curve_of(model, twice, y)

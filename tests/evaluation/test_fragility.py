@@ -202,3 +202,27 @@ def test_bad_input_gets_one_sentence(options, error, sentence, rng):
     X, y = problem(rng)
     with pytest.raises(error, match=sentence):
         feature_fragility(LogisticRegression().fit(X, y), X, y, **options)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), DecisionTreeClassifier()])
+def test_stored_entries_are_checked_and_summed(model, rng):
+    X, y = problem(rng)
+    rows = sp.csr_array(X)
+    model.fit(rows, y)
+    parts = np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr
+    doubled = sp.csr_array(parts, shape=X.shape)
+    expected = costs(feature_fragility(model, rows, y))
+    assert costs(feature_fragility(model, doubled, y)) == expected
+    rows.indices[3] = 10**6
+    with pytest.raises(ValueError, match="column index outside"):
+        feature_fragility(model, rows, y)
+
+
+def test_ties_are_decided_as_the_model_decides_them():
+    """Without its only feature a support vector machine prefers the second class."""
+    X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    model = SVC(kernel="linear").fit(X, y)
+    expected = by_hand(lambda Z: model.score(Z, y), X, {"x0": [0]})
+    assert costs(feature_fragility(model, X, y)) == expected
+    found = feature_fragility(model, np.vstack([X, X[1:]]), np.array([0, 1, 1]))
+    assert found.cost[0] == pytest.approx(1 / 3)

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noiseproof._rows.matrices import canonical
+
 Mask = NDArray[np.bool_]
 
 _FILLS = {"zero": 0, "nan": np.nan}
@@ -32,6 +34,12 @@ class Container:
         """Where each row starts among all entries in order, and where the last ends."""
         return np.arange(self.shape[0] + 1) * int(np.prod(self.shape[1:]))
 
+    def of_columns(self, columns: NDArray[Any]) -> Mask:
+        """Mark the entries of these columns."""
+        mask = np.zeros(self.shape, dtype=bool)
+        mask[:, columns] = True
+        return mask
+
     def without(self, deleted: Mask) -> Any:
         """X without the entries that the mask marks; the next call overwrites it."""
         raise NotImplementedError
@@ -45,7 +53,7 @@ class Container:
         return X
 
     def fork(self) -> Container:
-        """The same X for another worker, who overwrites a copy of his own."""
+        """The same X for another worker, which overwrites a copy of its own."""
         return self
 
 
@@ -154,10 +162,9 @@ class _Sparse(Container):
                 "deleted_as='nan' would fill the deleted zeros of a sparse matrix; use "
                 "deleted_as='zero', or pass X.toarray() if it fits in memory."
             )
-        rows = X.tocsr()
-        if not rows.has_canonical_format or np.any(rows.data == 0):
+        rows = canonical(X)
+        if np.any(rows.data == 0):
             rows = rows.copy()
-            rows.sum_duplicates()
             rows.eliminate_zeros()
         self.X, self.shape = rows, rows.data.shape
         self._buffers: tuple[NDArray[Any], NDArray[Any]] | None = None
@@ -167,6 +174,9 @@ class _Sparse(Container):
 
     def starts(self) -> NDArray[Any]:
         return self.X.indptr
+
+    def of_columns(self, columns: NDArray[Any]) -> Mask:
+        return np.isin(self.X.indices, columns)
 
     def without(self, deleted: Mask) -> Any:
         X, kept = self.X, np.flatnonzero(~deleted)

@@ -90,7 +90,7 @@ def parse_attack(text: str) -> Any:
 def parse_perturbation(text: str) -> tuple[Any, float | None]:
     """What happens to features, and its level if one is given: `delete:0.5`."""
     from noiseproof.attacks import ATTACKS
-    from noiseproof.evaluation.perturbations import PERTURBATIONS
+    from noiseproof.evaluation import PERTURBATIONS
     from noiseproof.noise import NOISES
 
     name, level = _split(text)

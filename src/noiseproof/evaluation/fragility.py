@@ -11,54 +11,12 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import Container, contain, readable, stored_rows
-from noiseproof.evaluation.linear import SPACES, LinearView, linear_view
-from noiseproof.evaluation.models import as_scorer, last_step
-from noiseproof.evaluation.progress_bar import following
+from noiseproof._rows import Container, canonical, contain, stored_rows
+from noiseproof.evaluation.linear import LinearView, check_space, linear_view
+from noiseproof.evaluation.models import as_scorer, last_step, score_name
+from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
 from noiseproof.groups import Groups, feature_names
-
-__all__ = ["Fragility"]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Fragility(Result):
-    """What losing each feature, or group of features, costs; the dearest first.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Features or groups, by falling cost.
-    cost : array of shape (n_names,)
-        Score with all features less that without these.
-    score : float
-        With all features.
-    scoring : str
-        Name of the metric.
-    kind : {"feature", "group"}
-        What the names are.
-    """
-
-    names: tuple[str, ...]
-    cost: NDArray[np.float64]
-    score: float
-    scoring: str
-    kind: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cost", frozen(self.cost))
-
-    def _title(self) -> str:
-        return (
-            f"{self.scoring} lost without each {self.kind}, of {self.score:.3f} "
-            "with all"
-        )
-
-    def _columns(self) -> dict[str, Any]:
-        return {self.kind: self.names, "cost": self.cost}
-
-
-__all__ = ["feature_fragility"]
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -126,9 +84,8 @@ def feature_fragility(
     petal  0.640
     sepal  0.273
     """
-    if space not in SPACES:
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
-    y = np.asarray(y)
+    check_space(space)
+    X, y = canonical(X), np.asarray(y)
     names = feature_names(model, X)
     groups_of = Groups.read(groups, names)
     quick = scoring == "accuracy" and deleted_as == "zero"
@@ -148,9 +105,46 @@ def feature_fragility(
         tuple(str(groups_of.names[i]) for i in order),
         cost[order],
         score,
-        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
+        score_name(scoring),
         "feature" if groups is None else "group",
     )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fragility(Result):
+    """What losing each feature, or group of features, costs; the dearest first.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Features or groups, by falling cost.
+    cost : array of shape (n_names,)
+        Score with all features less that without these.
+    score : float
+        With all features.
+    scoring : str
+        Name of the metric.
+    kind : {"feature", "group"}
+        What the names are.
+    """
+
+    names: tuple[str, ...]
+    cost: NDArray[np.float64]
+    score: float
+    scoring: str
+    kind: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cost", frozen(self.cost))
+
+    def _title(self) -> str:
+        return (
+            f"{self.scoring} lost without each {self.kind}, of {self.score:.3f} "
+            "with all"
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        return {self.kind: self.names, "cost": self.cost}
 
 
 def _seen_as_linear(
@@ -171,7 +165,7 @@ def _by_update(
 ) -> tuple[float, Array]:
     """Accuracy with all features and without each group, from the scores alone."""
     right = prediction == y
-    stored = stored_rows(readable(rows)).tocsc()
+    stored = stored_rows(rows).tocsc()
     stored.eliminate_zeros()
     before, alone = view.scores(rows), view.intercepts(rows)
     size = np.bincount(stored.indices, minlength=len(y))
@@ -182,7 +176,7 @@ def _by_update(
         scores = before[row] - lost
         bare = n_lost == size[row]  # no feature left: no rounding either
         scores[bare] = alone[row[bare]]
-        now = view.classes[scores.argmax(axis=1)] == y[row]
+        now = view.classes[view.chosen(scores)] == y[row]
         step = now.astype(np.float64) - right[row]
         n = chunk.stop - chunk.start
         changes[chunk] = np.bincount(which, weights=step, minlength=n)
@@ -220,24 +214,15 @@ def _by_predicting(
 ) -> Array:
     """Scores without each group, one prediction each."""
     workers = min(effective_n_jobs(n_jobs), len(groups))
-    with following(progress, len(groups)) as tick:
+    with progress_bar(progress, len(groups)) as tick:
 
         def work(share: Any) -> list[float]:
             own, scores = rows.fork(), []
             for g in share:
-                scores.append(score(own.without(_mask(own, groups[g]))))
+                scores.append(score(own.without(own.of_columns(groups[g]))))
                 tick()
             return scores
 
         shares = np.array_split(np.arange(len(groups)), workers)
         jobs = (delayed(work)(share) for share in shares)
         return np.concatenate(Parallel(n_jobs=workers, require="sharedmem")(jobs))
-
-
-def _mask(rows: Container, columns: Columns) -> NDArray[np.bool_]:
-    """The entries of these columns."""
-    if len(rows.shape) == 1:  # sparse: stored entries
-        return np.isin(rows.numbers().indices, columns)
-    mask = np.zeros(rows.shape, dtype=bool)
-    mask[:, columns] = True
-    return mask

@@ -27,7 +27,7 @@ from noiseproof.evaluation import (
     RobustnessCurve,
     certify,
     feature_fragility,
-    following,
+    progress_bar,
     read_models,
     robustness_curve,
     try_out,
@@ -137,7 +137,7 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     try_out(named, case.X)
     few = case.sample(plan.max_rows)
     steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
-    with following(plan.progress, steps) as tick:
+    with progress_bar(plan.progress, steps) as tick:
         wholes = []
         for name, model in named.items():
             wholes.append(_whole(name, model, case))

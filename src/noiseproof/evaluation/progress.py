@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-__all__ = ["following"]
-
 _PATIENCE = 2.0  # seconds before a bar appears
 _WIDTH = 30
 
 
 @contextmanager
-def following(progress: Any, total: int) -> Iterator[Callable[[], None]]:
+def progress_bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
     """A function to be called after each of `total` pieces of work, by any thread.
 
     `progress` is None (a bar after 2 seconds if the error stream is a terminal), True
