@@ -62,7 +62,7 @@ class LinearView:
     """A classifier whose class is the largest of its scores, coef x + intercept.
 
     Two classes with one weight vector w are the rows -w/2 and w/2, whose difference is
-    w again, as in `noiseproof.attacks.LinearModel` (0 and w if w/2 is too small).
+    w again, as in `noiseproof.attacks.LinearMargins` (0 and w if w/2 is too small).
 
     Parameters
     ----------
