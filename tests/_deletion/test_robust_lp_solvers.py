@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from noiseproof._deletion import ROBUST_LP_SOLVERS, factor
 from noiseproof._deletion.hinge import DeletionHinge
-from noiseproof._marginal.solving import Stop
+from noiseproof._marginal import Stop
 
 
 def solve_robust_lp(problem, solver, stop, state=None):

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 
+_BLOCK_ROWS = 4096  # of a dense matrix, made sparse at a time
+
 
 def readable(X: Any) -> Any:
     """X as a float array or a canonical CSR matrix that compiled loops may trust."""
@@ -78,6 +80,11 @@ def entries(X: Any) -> tuple[Any, Any, Any]:
 def values(X: Any) -> NDArray[Any]:
     """The entries that are stored, all of them if X is dense."""
     return X.data if sp.issparse(X) else X
+
+
+def stored_features(X: Any) -> Any:
+    """The feature of each stored entry, as an index of any array of one per feature."""
+    return X.indices if sp.issparse(X) else slice(None)
 
 
 def with_values(X: Any, new: NDArray[Any]) -> Any:
@@ -144,6 +151,19 @@ def stored_rows(X: Any) -> Any:
     return sp.csr_array((X[mask], columns, indptr.astype(small)), shape=X.shape)
 
 
+def sparse_blocks(X: Any, order: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Any]]:
+    """Blocks of CSR with the rows in `order`: which rows each has, their order in it.
+
+    CSR is one block as it is; a dense matrix is made sparse some rows at a time.
+    """
+    if sp.issparse(X):
+        yield slice(None), order, X
+        return
+    for start in range(0, len(order), _BLOCK_ROWS):
+        rows = order[start : start + _BLOCK_ROWS]
+        yield rows, np.arange(len(rows)), sp.csr_array(X[rows])
+
+
 def without(X: Any, deleted: Mask) -> Any:
     """X without the entries marked among those of `stored_rows(X)`."""
     if not sp.issparse(X):
@@ -154,6 +174,15 @@ def without(X: Any, deleted: Mask) -> Any:
     kept = ~deleted
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
     return type(X)((X.data[kept], X.indices[kept], ends), shape=X.shape)
+
+
+def without_zeros(X: Any) -> Any:
+    """X as it is, if dense; else without the zeros that are stored."""
+    if not sp.issparse(X) or np.all(X.data):
+        return X
+    X = X.copy()
+    X.eliminate_zeros()
+    return X
 
 
 def has_missing(X: Any) -> bool:

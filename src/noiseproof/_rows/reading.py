@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from noiseproof._rows.base import Design
+from noiseproof._rows.csr import CSRDesign
+from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.matrices import canonical, missing_features, zero_missing
 
 READ = {
@@ -16,6 +19,17 @@ READ = {
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": "allow-nan",
 }
+
+
+DESIGNS: dict[str, type[Design]] = {"dense": DenseDesign, "csr": CSRDesign}
+
+
+def as_design(X: Any, has_missing: bool = False) -> Design:
+    """The design that holds what `X` is stored in; the last one listed goes first."""
+    for design in reversed(DESIGNS.values()):
+        if design.holds(X):
+            return design(X, has_missing)
+    raise TypeError(f"X is stored in a {type(X).__name__}, which no design can hold.")
 
 
 def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:

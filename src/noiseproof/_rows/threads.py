@@ -1,13 +1,13 @@
-"""Threads that share a pass over the data, and loading of compiled code."""
+"""Threads that share a pass over the data, and how many BLAS may use meanwhile."""
 
 from __future__ import annotations
 
-import gc
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, TypeVar
 
 import joblib
@@ -42,29 +42,62 @@ class Workers:
         """Threads for work that `wanted` of them would share."""
         return min(wanted, self.count) if wanted > 1 else 1
 
-    def map(
-        self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False
-    ) -> list[Out]:
-        """Results of `work`, in the order of the parts.
+    def map(self, work: Callable[[Part], Out], parts: Sequence[Part]) -> list[Out]:
+        """Results of `work`, in the order of the parts; a single part is done here.
 
-        BLAS leaves `light` work to one thread by itself: no need to tell it.
+        Only the pool's threads limit BLAS: an interrupt, which reaches the main thread
+        only, cannot come between a limit and its end.
         """
-        with nullcontext() if light else self._limits():
-            if len(parts) == 1:
-                return [work(parts[0])]
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.count)
-            return list(self._pool.map(work, parts))
+        if len(parts) == 1:
+            return [work(parts[0])]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.count)
+
+        def limited(part: Part) -> Out:
+            with self._limits():
+                return work(part)
+
+        return list(self._pool.map(limited, parts))
 
 
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()
+class _BlasLimit:
+    """One thread for BLAS while anybody asks for it, as many as before afterwards.
+
+    The limit belongs to the whole process, so it is counted: the first who comes sets
+    it and the last who leaves lifts it, in whatever order threads come and leave.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._libraries: ThreadpoolController | None = None  # looked up once
+        self._limit: Any = None
+
+    def take(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._libraries = self._libraries or ThreadpoolController()
+                self._limit = self._libraries.limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def give_back(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
 
 
-def one_blas_thread() -> Any:
-    """A context in which BLAS works alone; cheap, since the libraries are known."""
-    return _controller().limit(limits=1, user_api="blas")
+_blas = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which BLAS works alone."""
+    _blas.take()
+    try:
+        yield
+    finally:
+        _blas.give_back()
 
 
 def available_threads() -> int:
@@ -72,19 +105,3 @@ def available_threads() -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = joblib.cpu_count()
     return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """No garbage collection inside, if there was any outside.
-
-    Numba and what it compiled make a hundred thousand objects, none of them garbage:
-    with the collector looking on, loading them takes almost twice as long.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -20,8 +20,8 @@ from noiseproof._sklearn import (
     StrOptions,
     _check_sample_weight,
 )
+from noiseproof._stop import reporting
 from noiseproof.attacks import Attack
-from noiseproof.estimators.progress import reporting
 
 
 class InvariantEstimator(CallbackSupportMixin):

@@ -22,7 +22,7 @@ from noiseproof._sklearn import (
     _check_sample_weight,
     with_callbacks,
 )
-from noiseproof.estimators.progress import reporting
+from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import Array, RobustClassifier
 
 

@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from noiseproof._rows import READ, read_training, unsigned
 from noiseproof._sklearn import Interval, with_callbacks
+from noiseproof._stop import reporting
 from noiseproof.attacks.feature_deletion import effective_budget
-from noiseproof.estimators.progress import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 

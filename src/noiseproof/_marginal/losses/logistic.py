@@ -7,15 +7,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy.special import expit
 
-from noiseproof._marginal.losses.base import (
-    Array,
-    CumulantLoss,
-    Curvatures,
-    Exactness,
-    MomentLoss,
-    Slopes,
-)
+from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses.hinge import HingeGaussian
+from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
+from noiseproof._marginal.objective import Exactness
+from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
 
