@@ -14,6 +14,7 @@ from noiseproof._rows.threads import Workers
 
 # Waking a thread costs what some 10⁶ multiplications do, so less work is not shared
 _PRODUCTS_PER_THREAD = 4_000_000
+_LIGHT_PRODUCTS = 100_000
 _BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: a block and its squares stay in cache
 
 
@@ -71,8 +72,8 @@ class DenseDesign(Design):
     ) -> list[Any]:
         """Do `work` on every block, rows shared by threads; sum what it returns."""
         n, d = self.shape
-        wanted = min(n, 1 + n * d * k // _PRODUCTS_PER_THREAD)
-        threads = self._workers.at_most(wanted)
+        products = n * d * k
+        threads = self._workers.at_most(min(n, 1 + products // _PRODUCTS_PER_THREAD))
         cuts = np.linspace(0, n, threads + 1).astype(int).tolist()
 
         def run(part: tuple[int, int]) -> list[Any]:
@@ -84,7 +85,8 @@ class DenseDesign(Design):
                 )
             return sums
 
-        pieces = self._workers.map(run, list(pairwise(cuts)))
+        light = products < _LIGHT_PRODUCTS
+        pieces = self._workers.map(run, list(pairwise(cuts)), light=light)
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
     def _empty(self, k: int) -> Array:

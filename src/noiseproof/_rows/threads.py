@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -42,62 +42,54 @@ class Workers:
         """Threads for work that `wanted` of them would share."""
         return min(wanted, self.count) if wanted > 1 else 1
 
-    def map(self, work: Callable[[Part], Out], parts: Sequence[Part]) -> list[Out]:
-        """Results of `work`, in the order of the parts; a single part is done here.
+    def map(
+        self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False
+    ) -> list[Out]:
+        """Results of `work`, in the order of the parts.
 
-        Only the pool's threads limit BLAS: an interrupt, which reaches the main thread
-        only, cannot come between a limit and its end.
+        BLAS leaves `light` work to one thread by itself: no need to tell it.
         """
-        if len(parts) == 1:
-            return [work(parts[0])]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.count)
-
-        def limited(part: Part) -> Out:
-            with self._limits():
-                return work(part)
-
-        return list(self._pool.map(limited, parts))
+        with nullcontext() if light else self._limits():
+            if len(parts) == 1:
+                return [work(parts[0])]
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.count)
+            return list(self._pool.map(work, parts))
 
 
-class _BlasLimit:
-    """One thread for BLAS while anybody asks for it, as many as before afterwards.
+class one_blas_thread:  # noqa: N801
+    """A context in which BLAS works alone.
 
-    The limit belongs to the whole process, so it is counted: the first who comes sets
-    it and the last who leaves lifts it, in whatever order threads come and leave.
+    BLAS keeps one number of threads for the whole process. So the first of all contexts
+    that are open at a time sets it and the last one restores it, in whatever order
+    threads open and close them. One that an interrupt kept from being closed is closed
+    when it is deleted.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._libraries: ThreadpoolController | None = None  # looked up once
-        self._limit: Any = None
+    _open: ClassVar[set[int]] = set()
+    _lock: ClassVar[Any] = threading.RLock()  # may be deleted while one is opened
+    _libraries: ClassVar[ThreadpoolController | None] = None  # looked up once
+    _before: ClassVar[Any] = None
 
-    def take(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._libraries = self._libraries or ThreadpoolController()
-                self._limit = self._libraries.limit(limits=1, user_api="blas")
-            self._users += 1
+    def __enter__(self) -> None:
+        cls = type(self)
+        with cls._lock:
+            cls._open.add(id(self))
+            if cls._before is None:
+                cls._libraries = cls._libraries or ThreadpoolController()
+                cls._before = cls._libraries.limit(limits=1, user_api="blas")
 
-    def give_back(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
+    def __exit__(self, *error: object) -> None:
+        cls = type(self)
+        with cls._lock:
+            cls._open.discard(id(self))
+            if not cls._open and cls._before is not None:
+                cls._before.restore_original_limits()
+                cls._before = None
 
-
-_blas = _BlasLimit()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """A context in which BLAS works alone."""
-    _blas.take()
-    try:
-        yield
-    finally:
-        _blas.give_back()
+    def __del__(self) -> None:
+        if id(self) in self._open:
+            self.__exit__()
 
 
 def available_threads() -> int:
