@@ -125,7 +125,7 @@ class Term(ThetaLayout):
 
     @property
     def bound(self) -> float | Array:
-        """The term is finite only for abs(w) below this, a number or one per feature."""
+        """The term is finite only for abs(w) below this; a number, or one each."""
         return np.inf
 
     @property

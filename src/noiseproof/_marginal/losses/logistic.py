@@ -63,7 +63,7 @@ def _bend(s: Array) -> Array:
 
 
 def _spread(s: Array) -> Array:
-    """p (1 - p) for p = 1 / (1 + e^{-s}), which 1 - p would round to 0 for large s."""
+    """Give p (1 - p), p = 1 / (1 + e^{-s}); for large s 1 - p itself rounds to 0."""
     small = expit(-np.abs(s))
     return small * (1 - small)
 
