@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import noiseproof
 from noiseproof._marginal import LOSSES
@@ -160,3 +162,24 @@ def test_public_names_exist_and_are_shown():
     assert all(hasattr(noiseproof, name) for name in noiseproof.__all__)
     assert {cls.__name__ for cls in ESTIMATORS.values()} <= set(noiseproof.__all__)
     assert set(dir(noiseproof)) >= set(noiseproof.__all__)
+
+
+def test_a_sparse_fit_enters_few_files():
+    """A reader who follows one fit should not get lost; compiled code is warm."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 50), density=0.2, format="csr", rng=rng)
+    y = rng.integers(0, 2, 300)
+    model = noiseproof.DropoutSVC().fit(X, y)
+    entered = set()
+
+    def note(frame, event, argument):
+        entered.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(before)
+    ours = {Path(name).resolve() for name in entered} & {p.resolve() for p in FILES}
+    assert len(ours) <= 18, sorted(map(_id, ours))

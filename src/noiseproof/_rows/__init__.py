@@ -6,14 +6,8 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
-from typing import Any
-
-import scipy.sparse as sp
-
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
 from noiseproof._rows.containers import Container, contain, n_missing
-from noiseproof._rows.csr import CSRDesign
-from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,
@@ -32,7 +26,9 @@ from noiseproof._rows.matrices import (
     n_stored,
     readable,
     row_products,
+    sparse_blocks,
     stack,
+    stored_features,
     stored_rows,
     unsigned,
     values,
@@ -42,8 +38,11 @@ from noiseproof._rows.matrices import (
     zero_missing,
 )
 from noiseproof._rows.reading import (
+    DESIGNS,
     READ,
+    as_design,
     check_missing,
+    read,
     read_new,
     read_training,
     read_unlabeled,
@@ -51,24 +50,11 @@ from noiseproof._rows.reading import (
 )
 from noiseproof._rows.threads import Workers, available_threads, one_blas_thread
 
-DESIGNS: dict[str, type[DenseDesign | CSRDesign]] = {
-    "dense": DenseDesign,
-    "csr": CSRDesign,
-}
-
-
-def as_design(X: Any, has_missing: bool = False) -> Design:
-    """The design that suits the storage of `X`: a NumPy array or a CSR matrix."""
-    return DESIGNS["csr" if sp.issparse(X) else "dense"](X, has_missing)
-
-
 __all__ = [
     "DESIGNS",
     "READ",
     "Array",
-    "CSRDesign",
     "Container",
-    "DenseDesign",
     "Design",
     "EntryBlock",
     "RowCurvature",
@@ -94,13 +80,16 @@ __all__ = [
     "n_missing",
     "n_stored",
     "one_blas_thread",
+    "read",
     "read_new",
     "read_training",
     "read_unlabeled",
     "readable",
     "remember_missing",
     "row_products",
+    "sparse_blocks",
     "stack",
+    "stored_features",
     "stored_rows",
     "unsigned",
     "values",

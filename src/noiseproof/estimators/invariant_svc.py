@@ -45,10 +45,9 @@ from noiseproof._sklearn import (
     _check_sample_weight,
     with_callbacks,
 )
-from noiseproof._stop import Stop
+from noiseproof._stop import Stop, reporting
 from noiseproof.attacks import Attack
 from noiseproof.estimators.linear import LinearClassifier
-from noiseproof.estimators.progress import reporting
 
 _ENTRIES = 2**22  # of a kernel matrix made at a time
 

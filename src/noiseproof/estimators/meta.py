@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import READ, canonical
+from noiseproof._rows import read
 
 
 def _has(method: str) -> Any:
@@ -42,7 +42,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     def _new_rows(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
-        return canonical(validate_data(self, X, reset=False, **READ))
+        return read(self, X, reset=False)
 
     def _delegate(self, method: str, X: Any) -> Any:
         X = self._new_rows(X)

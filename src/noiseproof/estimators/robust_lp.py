@@ -30,8 +30,7 @@ from noiseproof._sklearn import (
     _check_sample_weight,
     with_callbacks,
 )
-from noiseproof._stop import Stop
-from noiseproof.estimators.progress import reporting
+from noiseproof._stop import Stop, reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from noiseproof._deletion import learn_rows
-from noiseproof._rows import READ, canonical, read_training, remember_missing
+from noiseproof._rows import read_training, remember_missing
 from noiseproof._sklearn import Interval, with_callbacks
-from noiseproof.estimators.progress import reporting
+from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 
@@ -181,8 +180,7 @@ class RobustPerceptron(RobustClassifier):
         """
         self._validate_params()
         first = not hasattr(self, "classes_")
-        X, y = validate_data(self, X, y, reset=first, **READ)
-        X = canonical(X)
+        X, y = read_training(self, X, y, reset=first)
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs all classes.")
         known = np.unique(classes) if first else self.classes_

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._invariant import (
     Multiclass,
@@ -16,12 +16,12 @@ from noiseproof._invariant import (
     StructuredRisk,
     merge_equal_rows,
 )
-from noiseproof._rows import READ, canonical
+from noiseproof._rows import read, read_training
 from noiseproof._sklearn import with_callbacks
 from noiseproof.attacks import Attack
 from noiseproof.estimators.invariant_svc import InvariantEstimator
 
-_READ = {**READ, "ensure_all_finite": True}
+_COMPLETE = {"ensure_all_finite": True}
 
 
 class StructuredSVM(InvariantEstimator, BaseEstimator):
@@ -144,8 +144,8 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         return self
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        X, y = validate_data(self, X, y, **_READ)
-        X, weights = canonical(X), self._weights(X, sample_weight)
+        X, y = read_training(self, X, y, **_COMPLETE)
+        weights = self._weights(X, sample_weight)
         check_classification_targets(y)
         counted = np.flatnonzero(weights)
         X, y = X[counted], y[counted]
@@ -175,7 +175,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         """
         check_is_fitted(self, "weights_")
         if self._tabular:
-            X = canonical(validate_data(self, X, reset=False, **_READ))
+            X = read(self, X, reset=False, **_COMPLETE)
         inputs = self.problem_.read(X)
         best = [self.problem_.argmax(x, self.weights_) for x in inputs]
         return self.problem_.answer(best)

@@ -18,10 +18,9 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    validate_data,
 )
 
-from noiseproof._rows import READ, density
+from noiseproof._rows import density, read
 from noiseproof._sklearn import StrOptions
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
@@ -119,7 +118,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             X = X.assign(**{name: _as_text(X[name]) for name in self.text_columns_})
         else:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            X = validate_data(self, X, **READ)
+            X = read(self, X)
             self.encoder_ = self._scaler(sparse=density(X) is not None)
         return self.encoder_.fit_transform(X)
 
@@ -170,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_"):
             X = self._matched(X if hasattr(X, "columns") else self._framed(X))
         else:
-            X = validate_data(self, getattr(X, "values", X), reset=False, **READ)
+            X = read(self, getattr(X, "values", X), reset=False)
         return self.encoder_.transform(X)
 
     def _framed(self, X: Any) -> Any:
