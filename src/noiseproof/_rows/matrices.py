@@ -58,7 +58,7 @@ def check_indices(X: Any) -> None:
         whole = whole and part.view(f"u{part.itemsize}").max(initial=0) < max(n, 1)
     if not whole:
         raise ValueError(
-            f"X is not a valid sparse matrix: an index leads out of its shape {X.shape}; "
+            f"X is no valid sparse matrix: an index leads out of its shape {X.shape}; "
             "build it again from rows and columns."
         )
 
