@@ -46,20 +46,27 @@ def check_indices(X: Any) -> None:
     if not sp.issparse(X) or X.format not in ("csr", "csc", "coo"):
         return  # the others are taken apart by Python, which looks for itself
     if X.format == "coo":
-        lines, columns = ((part, n) for part, n in zip(X.coords, X.shape, strict=True))
-        whole = all(len(part) == len(X.data) for part in X.coords)
+        parts = dict(zip(("row", "column"), X.coords, strict=True))
+        whole = all(len(part) == len(X.data) for part in parts.values())
     else:
-        n, d = X.shape if X.format == "csr" else X.shape[::-1]
-        ends = X.indptr
-        whole = len(ends) == n + 1 and ends[0] == 0 and len(X.indices) == len(X.data)
-        whole = whole and ends[-1] <= len(X.data) and not np.any(np.diff(ends) < 0)
-        lines, columns = (X.indices[:0], n), (X.indices, d)
-    for part, n in (lines, columns):  # a negative index becomes a huge one
-        whole = whole and part.view(f"u{part.itemsize}").max(initial=0) < max(n, 1)
+        parts = {"column" if X.format == "csr" else "row": X.indices}
+        ends, lines = X.indptr, X.shape[X.format == "csc"]
+        whole = (
+            len(ends) == lines + 1 and ends[0] == 0 and len(X.indices) == X.data.size
+        )
+        whole = whole and ends[-1] <= X.data.size and not np.any(np.diff(ends) < 0)
+    for axis, part in parts.items():
+        size = X.shape[axis == "column"]
+        # a negative index becomes a huge one
+        if part.view(f"u{part.itemsize}").max(initial=0) >= max(size, 1):
+            raise ValueError(
+                f"X is not a valid {X.format.upper()} matrix: it has a {axis} index "
+                f"outside 0 to {size - 1}; build it again from rows and columns."
+            )
     if not whole:
         raise ValueError(
-            f"X is no valid sparse matrix: an index leads out of its shape {X.shape}; "
-            "build it again from rows and columns."
+            f"X is not a valid {X.format.upper()} matrix: its index arrays do not fit "
+            "each other; build it again from rows and columns."
         )
 
 
