@@ -1,0 +1,163 @@
+"""Features that fail together: a sensor, a lab panel, a column of text."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Groups"]
+
+Columns = NDArray[np.intp]
+
+_WANTED = (
+    "groups must be a dictionary from names to lists of features, a list of such "
+    "lists, or one label per feature; got {}."
+)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of features: the g-th is columns[ends[g] : ends[g + 1]].
+
+    Parameters
+    ----------
+    names : list
+        Of the groups.
+    columns : array of int
+        Numbers of the features, one group after another.
+    ends : array of shape (n_groups + 1,)
+        Where each group begins, and where the last one ends.
+
+    Examples
+    --------
+    >>> from noiseproof.groups import Groups
+    >>> groups = Groups.read({"arm": ["a", "b"], "leg": [2]}, ["a", "b", "c", "d"])
+    >>> groups.names, groups[0], groups.labels(4)
+    (['arm', 'leg'], array([0, 1]), array([0, 0, 1, 2]))
+    """
+
+    names: list[Any]
+    columns: Columns
+    ends: Columns
+
+    @classmethod
+    def read(cls, groups: Any, features: Sequence[Any]) -> Groups:
+        """Groups as users write them, or one clear sentence.
+
+        Parameters
+        ----------
+        groups : None, mapping, list of lists, array-like of labels, or Groups
+            None puts each feature alone. A mapping goes from names to features; lists
+            of features are named "group 0", "group 1" and so on. Features are given by
+            name or by number. Labels are one per feature; equal ones are a group.
+        features : list
+            Names of all features.
+
+        Returns
+        -------
+        groups : Groups
+            In the order given, their members sorted.
+        """
+        d = len(features)
+        if groups is None:
+            return cls(list(features), np.arange(d), np.arange(d + 1))
+        if isinstance(groups, Groups):
+            return groups
+        if not isinstance(groups, Mapping):
+            groups = _named(groups, d)
+        if not groups:
+            raise TypeError(_WANTED.format("none"))
+        place = {name: j for j, name in enumerate(features)}
+        return cls.packed({n: _members(n, part, place) for n, part in groups.items()})
+
+    @classmethod
+    def packed(cls, members: Mapping[Any, Sequence[int]]) -> Groups:
+        """Groups from the numbers of their features, by name."""
+        columns = np.array([j for own in members.values() for j in own], dtype=np.intp)
+        return cls(list(members), columns, np.cumsum([0, *map(len, members.values())]))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, g: int) -> Columns:
+        return self.columns[self.ends[g] : self.ends[g + 1]]
+
+    def labels(self, n_features: int) -> Columns:
+        """Number of the group of each feature; one in no group is a group by itself."""
+        found = np.full(n_features, -1, dtype=np.intp)
+        for g, name in enumerate(self.names):
+            twice = self[g][found[self[g]] >= 0]
+            if len(twice):
+                raise ValueError(
+                    f"Feature {twice[0]} is in the groups "
+                    f"{self.names[found[twice[0]]]!r} and {name!r}; it must be in one."
+                )
+            found[self[g]] = g
+        alone = found < 0
+        found[alone] = len(self) + np.arange(np.count_nonzero(alone))
+        return found
+
+    def chunks(
+        self, work: NDArray[Any], at_once: int
+    ) -> Iterator[tuple[slice, Columns, Columns]]:
+        """Consecutive groups, about `at_once` of work at a time.
+
+        Gives the numbers of the groups, their columns, and the group of each column,
+        from 0 on.
+        """
+        done = np.concatenate([[0], np.cumsum(work[self.columns])])[self.ends]
+        starts = np.flatnonzero(np.diff(done[:-1] // at_once, prepend=-1))
+        for first, last in pairwise([*starts, len(self)]):
+            columns = self.columns[self.ends[first] : self.ends[last]]
+            sizes = np.diff(self.ends[first : last + 1])
+            yield slice(first, last), columns, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def _is_list(thing: Any) -> bool:
+    return isinstance(thing, Iterable) and not isinstance(thing, str)
+
+
+def _named(groups: Any, d: int) -> dict[Any, Any]:
+    """Lists of features, or one label per feature, as a dictionary."""
+    if not _is_list(groups):
+        raise TypeError(_WANTED.format(repr(groups)))
+    parts = groups.tolist() if hasattr(groups, "tolist") else list(groups)
+    n_lists = sum(map(_is_list, parts))
+    if parts and n_lists == len(parts):
+        return {f"group {g}": part for g, part in enumerate(parts)}
+    if n_lists:
+        raise TypeError(_WANTED.format("lists and labels together"))
+    if parts and len(parts) != d:
+        raise ValueError(
+            f"groups must hold one label for each of the {d} features; got "
+            f"{len(parts)}."
+        )
+    found: dict[Any, list[int]] = {}
+    for j, label in enumerate(parts):
+        found.setdefault(label, []).append(j)
+    return found
+
+
+def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
+    """Numbers of the features of one group."""
+    found = set()
+    for feature in group if _is_list(group) else [group]:
+        counted = isinstance(feature, Integral) or str(feature).isdecimal()
+        if isinstance(feature, Hashable) and feature in place:
+            found.add(place[feature])
+        elif counted and 0 <= int(feature) < len(place):
+            found.add(int(feature))
+        else:
+            raise ValueError(
+                f"The group {name!r} names the feature {feature!r}, which X does not "
+                "have."
+            )
+    if not found:
+        raise ValueError(f"The group {name!r} has no features.")
+    return sorted(found)
