@@ -1,7 +1,7 @@
 """`PartitionEnsemble`: its parts, its votes, and that no certificate is beaten."""
 
 import pickle
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import noiseproof
@@ -24,6 +25,7 @@ from noiseproof.estimators.partition_ensemble import (
     budget_of_abstentions,
     budget_of_changes,
     deal,
+    preferences,
     separation,
 )
 
@@ -80,16 +82,47 @@ def test_brute_force_by_an_even_simpler_one(n_parts, n_classes):
         assert deletion[a] == min(losses, default=np.inf)
 
 
+@pytest.mark.parametrize(("n_parts", "n_classes"), [(1, 4), (2, 4), (3, 3), (5, 3)])
+def test_budgets_of_all_tables_of_rankings(n_parts, n_classes):
+    """Pairwise comparisons: never beaten, and reached by most of the tables."""
+    rankings = np.array(list(permutations(range(n_classes))), dtype=float)
+    table = np.concatenate([preferences(rankings), np.zeros((1, n_classes, n_classes))])
+    votes = grid(np.arange(len(table)), n_parts)
+    worth = table[votes].sum(axis=1).min(axis=2).astype(int)
+    winners = worth.argmax(axis=1).reshape((len(table),) * n_parts)
+    change, deletion = (f(winners, range(n_parts)) for f in (by_change, by_deletion))
+    assert np.all(budget_of_changes(worth) <= change.ravel())
+    assert np.all(budget_of_abstentions(worth) <= deletion.ravel())
+    assert np.mean(budget_of_changes(worth) == change.ravel()) > 0.8
+
+
+def test_two_classes_are_compared_as_they_are_counted(rng):
+    X, y = made(rng, classes=2)
+    one = PartitionEnsemble(TREE, 4).fit(X, y)
+    other = PartitionEnsemble(TREE, 4, vote="pairwise").fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_parts_that_have_not_met_a_class_rank_it_last(rng):
+    X, y = made(rng)
+    X[y == 2, 0] = np.nan
+    model = PartitionEnsemble(GaussianNB(), 3, vote="pairwise").fit(X, y)
+    assert sorted(len(m.classes_) for m in model.estimators_) == [2, 3, 3]
+    assert model.score(X, y) > 0.9
+
+
 # --- whole models ------------------------------------------------------------------
 
 VALUES = [0.0, 1.0, 2.0, np.nan]
 CASES = [
-    ("trees", TREE, "abstain", None),
-    ("trees-that-read-nan", TREE, "estimator", None),
-    ("neighbours", KNeighborsClassifier(3), "abstain", None),
-    ("neighbours-refuse-nan", KNeighborsClassifier(3), "estimator", None),
-    ("groups", GaussianNB(), "abstain", [[0, 1], [2], [3, 5], [4]]),
-    ("groups-that-read-nan", TREE, "estimator", {"a": [0, 4], "b": [1, 2]}),
+    ("pairwise", TREE, "abstain", None, "pairwise"),
+    ("pairwise-that-reads-nan", TREE, "estimator", None, "pairwise"),
+    ("trees", TREE, "abstain", None, "majority"),
+    ("trees-that-read-nan", TREE, "estimator", None, "majority"),
+    ("neighbours", KNeighborsClassifier(3), "abstain", None, "majority"),
+    ("neighbours-refuse-nan", KNeighborsClassifier(3), "estimator", None, "majority"),
+    ("groups", GaussianNB(), "abstain", [[0, 1], [2], [3, 5], [4]], "pairwise"),
+    ("groups-that-read-nan", TREE, "estimator", {"a": [0, 4], "b": [1, 2]}, "majority"),
 ]
 
 
@@ -105,41 +138,46 @@ def beaten(model, groups, d=6):
     return found, change, deletion
 
 
-def check_no_certificate_is_beaten(estimator, on_missing, groups, rng, n_parts):
+def check_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng, n_parts):
     n_classes = int(rng.integers(2, 5))
     X = rng.choice(VALUES[:3], size=(60, 6))
     y = rng.integers(n_classes, size=60)
     X[np.arange(60), y] += 1.0  # something to learn, beyond the grid too
-    model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing).fit(X, y)
+    model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing, vote=vote)
+    model.fit(X, y)
     found, change, deletion = beaten(model, groups)
     assert np.all(found.budget <= change)
     assert np.all(found.deletion_budget <= deletion)
     assert np.all(found.budget <= found.deletion_budget)
-    if on_missing == "abstain" and groups is None:
+    if on_missing == "abstain" and groups is None and vote == "majority":
         # one cell of each part that must fall silent is enough
         np.testing.assert_array_equal(found.deletion_budget, deletion)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "on_missing", "groups"),
+    ("estimator", "on_missing", "groups", "vote"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
-def test_no_certificate_is_beaten(estimator, on_missing, groups, rng):
-    """4,096 rows for each of five models a case: 122,880 in all."""
+def test_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng):
+    """4,096 rows for each of five models a case: 163,840 in all."""
     for n_parts in (2, 3, 4, 5, 6):
-        check_no_certificate_is_beaten(estimator, on_missing, groups, rng, n_parts)
+        check_no_certificate_is_beaten(
+            estimator, on_missing, groups, vote, rng, n_parts
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "on_missing", "groups"),
+    ("estimator", "on_missing", "groups", "vote"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
-def test_no_certificate_is_beaten_at_length(estimator, on_missing, groups, rng):
+def test_no_certificate_is_beaten_at_length(estimator, on_missing, groups, vote, rng):
     """A million rows and more."""
     for _ in range(50):
         n_parts = int(rng.integers(1, 7))
-        check_no_certificate_is_beaten(estimator, on_missing, groups, rng, n_parts)
+        check_no_certificate_is_beaten(
+            estimator, on_missing, groups, vote, rng, n_parts
+        )
 
 
 def test_ties_go_to_the_first_class_and_silence_too():
@@ -315,6 +353,11 @@ def test_parts_can_be_fitted_side_by_side(rng):
     ("options", "kind", "sentence"),
     [
         ({"estimator": Ridge()}, TypeError, "lets classifiers vote; Ridge is none"),
+        (
+            {"estimator": LinearSVC(), "vote": "pairwise"},
+            TypeError,
+            "needs predict_proba, which LinearSVC does not have",
+        ),
         ({"n_parts": 0}, ValueError, "n_parts"),
         ({"on_missing": "guess"}, ValueError, "on_missing"),
         ({"groups": {"a": [0, 99]}}, ValueError, "the feature 99, which X does not"),

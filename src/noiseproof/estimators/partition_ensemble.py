@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,7 +67,11 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     `noiseproof.evaluation.certify`.
 
     **The vote.** The class with the most votes wins; of several, the one that comes
-    first in `classes_`. If nobody votes, that is the first class of all.
+    first in `classes_`. If nobody votes, that is the first class of all. With
+    `vote="pairwise"` each part ranks all classes by its probabilities; a class is worth
+    the number of parts that prefer it to its strongest rival, and the worthiest wins.
+    With three classes or more this is often right where each part alone is often wrong,
+    and proves more.
 
     **The parts.** A feature's score is the share of its variance that lies between the
     classes (η², which ranks features as the F statistic does), of the training cells
@@ -98,6 +103,9 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         all missing abstains in any case. It learns from the rows on which it votes.
     n_jobs : int or None, default=None
         How many parts are fitted at a time.
+    vote : {"majority", "pairwise"}, default="majority"
+        Whether each part has one vote, or ranks the classes, for which the estimator
+        needs `predict_proba`. With two classes there is no difference.
 
     Attributes
     ----------
@@ -130,6 +138,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
         "on_missing": [StrOptions({"abstain", "estimator"})],
         "n_jobs": [Integral, None],
+        "vote": [StrOptions({"majority", "pairwise"})],
     }
 
     def __init__(
@@ -140,6 +149,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         on_missing: str = "abstain",
         n_jobs: int | None = None,
+        vote: str = "majority",
     ):
         self.estimator = estimator
         self.n_parts = n_parts
@@ -147,6 +157,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.on_missing = on_missing
         self.n_jobs = n_jobs
+        self.vote = vote
 
     def _base(self) -> Any:
         if self.estimator is None:
@@ -176,6 +187,11 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise TypeError(
                 f"PartitionEnsemble lets classifiers vote; {type(base).__name__} is "
                 "none."
+            )
+        if self.vote == "pairwise" and not hasattr(base, "predict_proba"):
+            raise TypeError(
+                f"vote='pairwise' needs predict_proba, which {type(base).__name__} "
+                "does not have; use vote='majority'."
             )
         if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
             raise TypeError(f"{type(base).__name__} does not take sample_weight.")
@@ -249,20 +265,39 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         votes : array of int of shape (n_samples, n_parts)
             Numbers of classes in `classes_`; -1 where a part abstains.
         """
-        check_is_fitted(self)
-        X = canonical(validate_data(self, X, reset=False, **READ))
+        X = self._read(X)
         found = np.full((X.shape[0], len(self.parts_)), ABSTAINS, dtype=np.intp)
-        for p, model in enumerate(self.estimators_):
-            own, votes = self._part(p, X)
-            if votes.any():
-                said = model.predict(own if votes.all() else own[votes])
-                found[votes, p] = np.searchsorted(self.classes_, said)
+        for p, rows, said in self._answers(X, "predict"):
+            found[rows, p] = np.searchsorted(self.classes_, said)
         return found
 
+    def _read(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return canonical(validate_data(self, X, reset=False, **READ))
+
+    def _answers(self, X: Any, method: str) -> Iterator[tuple[int, Any, Any]]:
+        """Each part, the rows that it votes on, and what it answers for them."""
+        for p, model in enumerate(self.estimators_):
+            own, votes = self._part(p, X)
+            rows = np.flatnonzero(votes)
+            if len(rows):
+                own = own if votes.all() else own[rows]
+                yield p, rows, getattr(model, method)(own)
+
     def _counts(self, X: Any) -> NDArray[np.intp]:
-        """Votes for each class, (n_samples, n_classes)."""
-        votes = self.votes(X)
-        return np.stack([(votes == c).sum(axis=1) for c in range(len(self.classes_))]).T
+        """What each class is worth to the parts, (n_samples, n_classes)."""
+        k = len(self.classes_)
+        if self.vote == "majority":
+            votes = self.votes(X)
+            return np.stack([(votes == c).sum(axis=1) for c in range(k)]).T
+        X = self._read(X)
+        preferred = np.zeros((X.shape[0], k, k), dtype=np.intp)
+        for p, rows, said in self._answers(X, "predict_proba"):
+            chances = np.full((len(rows), k), -1.0)  # of a class it has never met
+            known = np.searchsorted(self.classes_, self.estimators_[p].classes_)
+            chances[:, known] = said
+            preferred[rows] += preferences(chances)
+        return preferred.min(axis=2)
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes; of several the first in `classes_`.
@@ -281,7 +316,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[winner]
 
     def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes; equal ones where nobody votes.
+        """Shares of the votes, or of the classes' worth; equal ones where nobody votes.
 
         Parameters
         ----------
@@ -372,16 +407,36 @@ def deal(scores: Array, n_parts: int) -> Columns:
     return part
 
 
+def preferences(chances: Array) -> NDArray[np.bool_]:
+    """Whether each class is likelier than each other, or as likely and comes first.
+
+    Parameters
+    ----------
+    chances : array of shape (n_samples, n_classes)
+        What a part thinks of the classes.
+
+    Returns
+    -------
+    preferred : array of bool of shape (n_samples, n_classes, n_classes)
+        The first class to the second; True for a class and itself.
+    """
+    one, other = chances[:, :, None], chances[:, None, :]
+    first = np.tri(chances.shape[1], dtype=bool).T
+    return np.asarray((one > other) | ((one == other) & first))
+
+
 def leads(counts: NDArray[np.intp]) -> Array:
     """Votes that each rival must gain on the winner to take its place.
 
     Rival r beats the winner w if it has more votes, or as many and comes first, so it
-    must gain votes(w) - votes(r), and one more if w comes first.
+    must gain votes(w) - votes(r), and one more if w comes first. What a class is worth
+    in pairwise comparisons takes the place of its votes: there, too, one part changes
+    each number by 1 at most, and a part that falls silent raises none.
 
     Parameters
     ----------
     counts : array of int of shape (n_samples, n_classes)
-        Votes for each class.
+        Votes for each class, or what it is worth.
 
     Returns
     -------
@@ -400,12 +455,13 @@ def budget_of_changes(counts: NDArray[np.intp]) -> Array:
     """The smallest number of votes whose change changes the winner.
 
     A vote taken from the winner and given to a rival gains 2, every other change of
-    one vote at most 1, and there are always enough votes of the winner's to take.
+    one vote at most 1, and there are always enough votes of the winner's to take. In
+    pairwise comparisons it is a lower bound.
 
     Parameters
     ----------
     counts : array of int of shape (n_samples, n_classes)
-        Votes for each class.
+        Votes for each class, or what it is worth.
 
     Returns
     -------
@@ -419,12 +475,13 @@ def budget_of_abstentions(counts: NDArray[np.intp]) -> Array:
     """The smallest number of votes whose loss changes the winner.
 
     A vote of the winner's that is lost gains 1 on it, and no other loss gains anything;
-    a rival that must gain more than the winner has votes can never win.
+    a rival that must gain more than the winner has votes can never win. In pairwise
+    comparisons it is a lower bound.
 
     Parameters
     ----------
     counts : array of int of shape (n_samples, n_classes)
-        Votes for each class.
+        Votes for each class, or what it is worth.
 
     Returns
     -------
