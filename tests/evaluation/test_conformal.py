@@ -29,6 +29,13 @@ class Line(BaseEstimator):
         return np.nansum(X, axis=1)
 
 
+class Pair(BaseEstimator):
+    """Two targets at once."""
+
+    def predict(self, X):
+        return np.nan_to_num(np.asarray(X)[:, :2])
+
+
 class Softmax(BaseEstimator):
     """Three classes, by the cells that are there."""
 
@@ -227,5 +234,7 @@ def test_models_that_refuse_nan_and_other_shapes_are_refused(rng):
         ValueError, match=r"Ridge refuses missing cells \(NaN\): put an"
     ):
         conformal_sets(Ridge().fit(X, y), X, y)
+    with pytest.raises(ValueError, match=r"one number per row.* the shape \(1, 2\)"):
+        conformal_sets(Pair(), X, y)
     with pytest.raises(ValueError, match="X has 2 features, but the calibration rows"):
         conformal_sets(Line(), X, y).predict(X[:, :2])

@@ -202,7 +202,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
         group = Groups.read(self.groups, list(names)).labels(X.shape[1])
-        scores = np.bincount(group, separation(X, labels, sample_weight))
+        worth = separation(X, labels, sample_weight)
+        scores = np.bincount(group, worth).astype(np.float64)
         part = deal(scores, min(self.n_parts, len(scores)))[group]
         self.parts_ = [np.flatnonzero(part == p) for p in range(part.max() + 1)]
         models = self._unfitted(base, len(self.parts_))

@@ -388,10 +388,10 @@ def certify(
     """
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
         plain = values is None and attack is None
-        found = certified_votes(model, X, space, plain=plain)
+        voted = certified_votes(model, X, space, plain=plain)
         prediction = np.asarray(model.predict(X))
         correct = None if y is None else prediction == _labels(y, len(prediction))
-        return Certificates(prediction=prediction, correct=correct, **found)
+        return Certificates(prediction=prediction, correct=correct, **voted)
     if attack is not None and values is not None:
         raise ValueError("values are for deletion; an attack brings its own.")
     attack = FeatureDeletion(values=values) if attack is None else attack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -87,9 +88,13 @@ def conformal_sets(
            [ True,  True,  True]])
     """
     return ConformalSets(
-        *(model, X_calibration, y_calibration),
-        **{"coverage": coverage, "groups": groups},
-        **{"conformity_score": conformity_score, "random_state": random_state},
+        model,
+        X_calibration,
+        y_calibration,
+        coverage=coverage,
+        groups=groups,
+        conformity_score=conformity_score,
+        random_state=random_state,
     )
 
 
@@ -135,7 +140,7 @@ class ConformalSets:
         self._names, self._groups = names, Groups.read(groups, names).labels(d)
         self._missing = self._whole_groups(missing)
         self._seed = int(check_random_state(random_state).randint(2**31))
-        self._share = np.random.default_rng([self._seed, 0]).random(n)
+        self._share: Array = np.random.default_rng([self._seed, 0]).random(n)
         self.thresholds_: dict[tuple[int, ...], float] = {}
         self._try_out()
 
@@ -196,7 +201,7 @@ class ConformalSets:
         outputs = self._outputs(_safe_indexing(self._X, rows), missing)
         if self.classes_ is None:
             return np.abs(self._y[rows] - outputs)
-        scores = self._score(outputs, self._share[rows])
+        scores = np.asarray(self._score(outputs, self._share[rows]))
         return scores[np.arange(len(rows)), self._y[rows]]
 
     def _outputs(self, X: Any, missing: Mask) -> Array:
@@ -206,6 +211,12 @@ class ConformalSets:
         outputs = np.asarray(ask(rows), dtype=np.float64)
         if np.isnan(outputs).any():
             raise ValueError("The model answers NaN for some rows; it must not.")
+        n, classes = len(missing), self.classes_
+        if outputs.shape != ((n,) if classes is None else (n, len(classes))):
+            raise ValueError(
+                "The model must answer one number per row, or one per class; it gives "
+                f"the shape {outputs.shape} for {n} rows."
+            )
         return outputs
 
     def _whole_groups(self, missing: Mask) -> Mask:
@@ -245,6 +256,8 @@ class ConformalSets:
         except NotFittedError:
             raise
         except ValueError as error:
+            if not {"nan", "missing"} & set(re.findall(r"\w+", str(error).lower())):
+                raise
             raise ValueError(
                 f"{type(self.model).__name__} refuses missing cells (NaN): put an "
                 "imputer before it in a pipeline, or use a model that reads them."
