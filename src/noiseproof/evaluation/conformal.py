@@ -140,7 +140,7 @@ class ConformalSets:
         self._names, self._groups = names, Groups.read(groups, names).labels(d)
         self._missing = self._whole_groups(missing)
         self._seed = int(check_random_state(random_state).randint(2**31))
-        self._share: Array = np.random.default_rng([self._seed, 0]).random(n)
+        self._share = np.random.default_rng([self._seed, 0]).random(size=(n,))
         self.thresholds_: dict[tuple[int, ...], float] = {}
         self._try_out()
 
@@ -178,7 +178,7 @@ class ConformalSets:
         outputs = self._outputs(X, missing)
         if self.classes_ is None:
             return np.stack([outputs - limit, outputs + limit], axis=1)
-        share = np.random.default_rng([self._seed, 1]).random(len(limit))
+        share = np.random.default_rng([self._seed, 1]).random(size=limit.shape)
         return np.asarray(self._score(outputs, share) <= limit[:, None])
 
     def _threshold(self, pattern: Mask) -> float:
