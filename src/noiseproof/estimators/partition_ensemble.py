@@ -287,6 +287,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _counts(self, X: Any) -> NDArray[np.intp]:
         """What each class is worth to the parts, (n_samples, n_classes)."""
+        check_is_fitted(self)
         k = len(self.classes_)
         if self.vote == "majority":
             votes = self.votes(X)
