@@ -24,6 +24,7 @@ from noiseproof._rows import (
     READ,
     as_dense,
     canonical,
+    has_missing,
     missing_entries,
     read_training,
     values,
@@ -226,7 +227,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _fit_part(self, p: int, model: Any, X: Any, y: Any, weights: Any) -> Any:
         """The model, fitted on a part's columns and on the rows it can vote on."""
-        own, votes = self._part(p, X)
+        own, votes = self._part(p, model, X)
         if not votes.all():
             own, y = own[votes], y[votes]
             weights = None if weights is None else weights[votes]
@@ -239,18 +240,17 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         options = {} if weights is None else {"sample_weight": weights}
         return model.fit(own, y, **options)
 
-    def _part(self, p: int, X: Any) -> tuple[Any, NDArray[np.bool_]]:
-        """The columns of a part as its estimator reads them, and where it votes."""
+    def _part(self, p: int, model: Any, X: Any) -> tuple[Any, NDArray[np.bool_]]:
+        """The columns of a part as its model reads them, and where it votes."""
         own = X[:, self.parts_[p]]
-        if not get_tags(self._base()).input_tags.sparse:
+        if not get_tags(model).input_tags.sparse:
             own = as_dense(own)
         gone = np.asarray(missing_entries(own).sum(axis=1)).ravel()
-        enough = own.shape[1] if self._reads_missing() else 1
-        return own, gone < enough
+        return own, gone < (own.shape[1] if self._reads_missing(model) else 1)
 
-    def _reads_missing(self) -> bool:
+    def _reads_missing(self, model: Any) -> bool:
         """Whether a part votes though some of its cells are missing."""
-        allowed = get_tags(self._base()).input_tags.allow_nan
+        allowed = get_tags(model).input_tags.allow_nan
         return bool(self.on_missing == "estimator" and allowed)
 
     def votes(self, X: Any) -> NDArray[np.intp]:
@@ -279,7 +279,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _answers(self, X: Any, method: str) -> Iterator[tuple[int, Any, Any]]:
         """Each part, the rows that it votes on, and what it answers for them."""
         for p, model in enumerate(self.estimators_):
-            own, votes = self._part(p, X)
+            own, votes = self._part(p, model, X)
             rows = np.flatnonzero(votes)
             if len(rows):
                 own = own if votes.all() else own[rows]
@@ -354,7 +354,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         counts = self._counts(X)
         budget = budget_of_changes(counts)
         deletion = budget_of_abstentions(counts)
-        if self._reads_missing():  # a part without one of its cells may say anything
+        if self._reads_missing(self.estimators_[0]):
+            # a part without one of its cells may say anything, but none speaks up anew
             deletion = np.where(counts.any(axis=1), budget, np.inf)
         unit = "features" if self.groups is None else "groups"
         return VoteCertificates(budget, deletion, unit)
@@ -371,7 +372,9 @@ def separation(X: Any, labels: NDArray[np.intp], weights: Array | None) -> Array
     """η² of each feature: the share of its variance that lies between the classes."""
     weights = np.ones(len(labels)) if weights is None else weights
     member = np.eye(labels.max() + 1)[labels] * weights[:, None]
-    there = member.sum(axis=0) - np.asarray(missing_entries(X).T @ member)
+    there = np.tile(member.sum(axis=0), (X.shape[1], 1))
+    if has_missing(X):
+        there -= np.asarray(missing_entries(X).T @ member)
     X = zero_missing(X).astype(np.float64)
     sums = np.asarray(X.T @ member)
     squares = np.asarray(with_values(X, values(X) ** 2).T @ weights)
