@@ -60,3 +60,5 @@ def test_steps_that_mix_features_or_hide_that_they_are_missing_are_refused(step)
 def test_values_and_attacks_are_refused(option):
     with pytest.raises(ValueError, match="take neither values nor an attack"):
         certify(MODEL.fit(X, y), X, y, **option)
+    with pytest.raises(ValueError, match="space must be 'input' or 'model'; got 'up'"):
+        certify(MODEL.fit(X, y), X, y, space="up")

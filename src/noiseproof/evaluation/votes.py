@@ -30,6 +30,8 @@ def certified_votes(model: Any, X: Any, space: str, *, plain: bool) -> dict[str,
             "The certificates of votes hold for any change of features at a cost of 1 "
             "each; they take neither values nor an attack."
         )
+    if space not in ("input", "model"):
+        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
     steps, voters = unwrap(model)
     for _, step in steps:
         if space == "input" and not isinstance(step, _BY_FEATURE):
