@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ import scipy.sparse as sp
 from sklearn.feature_selection import mutual_info_classif
 
 from noiseproof import RobustLPClassifier, RobustPerceptron, mutual_info_values
-from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._deletion import DeletionHinge
+from noiseproof._stop import Stop
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import load_mnist
 
@@ -62,9 +65,9 @@ def program() -> None:
         seconds, model = timed(lambda tol=tol: fit(X, y, tol=tol), 3)
         gap = model.gap_ / model.objective_
         rows.append((f"interior, tol={tol:g}", seconds, model.objective_, gap))
-    seconds, model = timed(lambda: fit(X, y, solver="highs"))
-    gap = model.gap_ / model.objective_
-    rows.append(("HiGHS, reduced", seconds, model.objective_, gap))
+    seconds, result = timed(lambda: reduced(X, y))
+    gap = (result.value - result.bound) / result.value
+    rows.append(("HiGHS, reduced", seconds, result.value, gap))
     seconds, value = timed(lambda: as_written(X, y))
     rows.append(("HiGHS, eq. (4) as written", seconds, value, np.nan))
     print(f"\nRobust LP, m=500, n=784, N={BUDGET}, MNIST 4 against 7")
@@ -74,6 +77,19 @@ def program() -> None:
             f"  {name:28s}{time_:9.2f} s  objective {value:.7f}  relative gap "
             f"{gap:.1e}  {ratio:6.1f} times as fast as the last"
         )
+
+
+def reduced(X: Any, y: Any) -> Any:
+    """HiGHS on the program of the stored entries, as the tests use it."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
+    from highs_program import highs
+
+    n, d = X.shape
+    rows = sp.csr_array(X, dtype=np.float64)
+    problem = DeletionHinge(
+        rows, y.astype(float), np.ones(n), np.ones(d), BUDGET, 1.0, 1.0
+    )
+    return highs(problem, Stop(1e-6, 200))
 
 
 def as_written(X: Any, y: Any) -> float:

@@ -19,10 +19,14 @@ import numpy as np
 import scipy.optimize
 from common import TEXT
 
-from noiseproof._marginal import SOLVERS, Stop, minimize
-from noiseproof._marginal.losses import make_loss
-from noiseproof._marginal.objective import marginal_objective
-from noiseproof._marginal.solving import Result
+from noiseproof._marginal import (
+    SOLVERS,
+    Solution,
+    Stop,
+    make_loss,
+    marginal_objective,
+    minimize,
+)
 from noiseproof._rows import as_design
 from noiseproof.noise import Dropout
 
@@ -32,7 +36,7 @@ SETTINGS = ((0.5, 0.1), (0.5, 1.0), (0.7, 0.1), (0.9, 0.1))
 INNER_ACCURACY = 1e-4  # the paper gives none; our irls has 1e-8
 
 
-def paper_irls(objective, theta, stop) -> Result:
+def paper_irls(objective, theta, stop) -> Solution:
     """IRLS of a single class with L-BFGS inside, as Chen et al. 2014 describe it."""
     point = objective.at(theta)
     for n_iter in range(1, stop.max_iter + 1):
@@ -57,7 +61,7 @@ def paper_irls(objective, theta, stop) -> Result:
         point = objective.at(point.theta + p)
         if stop.tell(n_iter, point.value, np.zeros(1)):
             break
-    return Result(point, n_iter, False, stopped=True)
+    return Solution(point, n_iter, False, stopped=True)
 
 
 CONTESTANTS = {name: partial(minimize, solver) for name, solver in SOLVERS.items()}

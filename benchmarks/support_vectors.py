@@ -8,11 +8,16 @@ on 3,000 test digits.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
+
+from sklearn.base import clone
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # experiments are beside this folder
 
 from experiments.data import load
 from experiments.teo_fig1 import FewDigits, draw, machines, support_vectors
-from sklearn.base import clone
 
 GAMMA = 0.02
 

@@ -1,4 +1,8 @@
-"""Write docs/api.md from the registries and docstrings: python docs/make_api.py."""
+"""Write docs/api.md from the registries and docstrings: python docs/make_api.py.
+
+It shows what users may import. Of the engines it tells only what can be asked for by
+name: losses with their expectations, and solvers.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,9 @@ import inspect
 from pathlib import Path
 
 import noiseproof
-from noiseproof import bounds, datasets, evaluation, report, structured
+from noiseproof import bounds, datasets, evaluation, groups, report, structured, tables
 from noiseproof._marginal import SOLVERS
 from noiseproof._marginal.losses import LOSSES
-from noiseproof._rows import DESIGNS
 from noiseproof.attacks import ATTACKS, digit_invariances
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.noise import NOISES
@@ -65,7 +68,7 @@ def page() -> str:
         "",
     ]
     lines += [
-        "## Losses",
+        "## Losses (`expectation=`)",
         "",
         "| loss | expectation | row loss | convex |",
         "|---|---|---|---|",
@@ -80,7 +83,7 @@ def page() -> str:
         summary = first_line(cls).replace("|", "\\|")
         lines.append(f"| `{signature(cls)}` | {summary} |")
     lines += [f"| `digit_invariances(shape=None)` | {first_line(digit_invariances)} |"]
-    for module in (evaluation, bounds, datasets, report, structured):
+    for module in (evaluation, groups, bounds, datasets, tables, report, structured):
         lines += ["", f"## {first_line(module).rstrip('.')} (`{module.__name__}`)", ""]
         lines += ["| name | what it is |", "|---|---|"]
         for name in sorted(n for n in module.__all__ if callable(getattr(module, n))):
@@ -88,11 +91,9 @@ def page() -> str:
     lines += ["", "## Functions", "", "| function | what it gives |", "|---|---|"]
     for function in FUNCTIONS:
         lines.append(f"| `{function.__name__}` | {first_line(function)} |")
-    lines += ["", "## Solvers", "", "| name | what it is |", "|---|---|"]
+    lines += ["", "## Solvers (`solver=`)", "", "| name | what it is |", "|---|---|"]
     for name, solver in SOLVERS.items():
         lines.append(f"| `{name}` | {first_line(inspect.getmodule(solver))} |")
-    lines += ["", "## Designs", "", "| storage | class |", "|---|---|"]
-    lines += [f"| {name} | {first_line(cls)} |" for name, cls in DESIGNS.items()]
     return "\n".join(lines) + "\n"
 
 

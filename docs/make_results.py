@@ -11,10 +11,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from experiments import EXPERIMENTS
-from experiments.pages import FAILS, HOLDS
-
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))  # experiments are beside the package, not in it
+
+from experiments import EXPERIMENTS  # noqa: E402
+from experiments.pages import FAILS, HOLDS  # noqa: E402
+
 PAGE, KEPT = HERE / "RESULTS.md", HERE / "results"
 SUFFIXES = (".md", ".csv", ".png")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from noiseproof import StructuredSVM
-from noiseproof._invariant.structured import LinearChain, TokenDeletion
+from noiseproof.structured import LinearChain, TokenDeletion
 
 LABELS, PASSAGES, LENGTH = 3, 2, 6
 

@@ -1,6 +1,6 @@
 """The papers' tables and figures, one file each, behind one function.
 
->>> from noiseproof.experiments import EXPERIMENTS, run
+>>> from experiments import EXPERIMENTS, run
 >>> report = run("wager-table3", "tiny", out=None)
 >>> len(report.claims)
 3

@@ -129,7 +129,7 @@ class Beyond(Experiment[Harms]):
                 for label, (model, grid) in families(settings).items():
                     models = fitted(model, grid, *train)
                     nan = label in _KNOW_NAN
-                    for harm, (perturb, level, missing) in harms(
+                    for harm, (perturb, level, deleted_as) in harms(
                         settings.attacks, nan
                     ).items():
                         (point,) = tuned_curve(
@@ -139,7 +139,7 @@ class Beyond(Experiment[Harms]):
                             perturb,
                             [level],
                             seed=seed,
-                            missing=missing,
+                            deleted_as=deleted_as,
                         )
                         shared = {"data": name, "repetition": repetition}
                         yield {**shared, "model": label, "harm": harm, **point}

@@ -28,7 +28,7 @@ from experiments.experiment import (
 )
 from experiments.tuning import cross_validated
 from noiseproof import DropoutLogisticRegression, DropoutRidgeClassifier, DropoutSVC
-from noiseproof.datasets.loaders import Texts
+from noiseproof.datasets import Texts
 
 MODELS = {
     "Dropout-SVM": DropoutSVC(tol=1e-4),

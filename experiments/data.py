@@ -13,8 +13,15 @@ import scipy.sparse as sp
 from sklearn.preprocessing import MaxAbsScaler
 
 from experiments.images import read_images
-from noiseproof.datasets import load_imdb, load_mnist, load_spambase, load_texts
-from noiseproof.datasets.loaders import PAIRS, Texts, data_file
+from noiseproof.datasets import (
+    PAIRS,
+    Texts,
+    data_file,
+    load_imdb,
+    load_mnist,
+    load_spambase,
+    load_texts,
+)
 
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noiseproof._rows import Container
-from noiseproof.evaluation.perturbations import Perturbation
+from noiseproof.evaluation import Perturbation
 
 
 class DeleteGroups(Perturbation):

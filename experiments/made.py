@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from experiments.data import READERS, Dated, Rows, Split
 from experiments.images import Images
-from noiseproof.datasets.loaders import Imdb, Texts
+from noiseproof.datasets import Imdb, Texts
 
 _WORDS = np.array([f"word{k}" for k in range(40)])
 

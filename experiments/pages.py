@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +17,9 @@ from experiments.experiment import (
     distinct,
     select,
 )
+from noiseproof._version import versions
 
 HOLDS, FAILS = "- Holds:", "- **Does not hold:**"
-_PACKAGES = ("noiseproof", "numpy", "scipy", "scikit-learn", "numba")
-
-
 _COUNT = 100  # no share of anything, in percent or not, is so large
 
 
@@ -62,6 +58,7 @@ def page(
         f"{HOLDS if claim.holds else FAILS} {claim.text} ({claim.numbers})."
         for claim in claims
     ]
+    used = ", ".join(f"{name} {number}" for name, number in versions().items())
     options = ", ".join(f"{k} = {_plain(v)}" for k, v in asdict(settings).items())
     parts = [
         f"## {experiment.name}: {experiment.title}",
@@ -71,7 +68,7 @@ def page(
         experiment.protocol,
         *([f"Tried: {experiment.tried}"] if experiment.tried else []),
         f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "
-        f"Settings: {options}. {versions()}.",
+        f"Settings: {options}. {used}.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -135,14 +132,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, tuple | list):
         return "(" + ", ".join(map(_plain, value)) + ")"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def versions() -> str:
-    """Python and the packages that the numbers depend on."""
-    found = [f"Python {platform.python_version()}"]
-    for name in _PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:  # run from a source tree
-            continue
-    return ", ".join(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.experiment import Experiment, Layout, Row, distinct, select
 from experiments.pages import cells
-from noiseproof.evaluation.plots.style import line_style, tidy
+from noiseproof.evaluation.plots import line_style, tidy
 
 
 def picture(experiment: Experiment[Any], rows: Sequence[Row]) -> bytes | None:

@@ -58,6 +58,8 @@ def run_experiment(
             rows.append(row)
             if progress is not None:
                 progress(_line(experiment, row, time.perf_counter() - start))
+    if progress is _show:
+        _show("")
     seconds = time.process_time() - cpu  # unlike the clock, the same on a busy machine
     claims = experiment.claims(rows)
     if out is None:
@@ -73,7 +75,7 @@ def run_experiment(
 
 def _show(line: str) -> None:
     """Overwrite the last line at the terminal."""
-    print(f"\r{line[:_WIDTH]:<{_WIDTH}}", end="", file=sys.stderr, flush=True)
+    print(f"\r{line[:_WIDTH]:<{_WIDTH}}\r", end="", file=sys.stderr, flush=True)
 
 
 def _line(experiment: Experiment[Any], row: Row, seconds: float) -> str:

@@ -83,7 +83,7 @@ def tuned_curve(
     seed: int,
     n_repeats: int = 1,
     refit: tuple[Any, Any] | None = None,
-    missing: str = "zero",
+    deleted_as: str = "zero",
     name: str = "level",
 ) -> Iterator[dict[str, Any]]:
     """At each level, the model that is best on validation rows, on the test rows.
@@ -97,7 +97,7 @@ def tuned_curve(
         perturb=perturb,
         levels=levels,
         n_repeats=n_repeats,
-        missing=missing,
+        deleted_as=deleted_as,
         progress=False,
     )
     held_out = curve(models, *validation, random_state=seed).mean

@@ -27,7 +27,7 @@ from experiments.experiment import (
 )
 from experiments.tuning import cross_validated
 from noiseproof import DropoutLogisticRegression, NoisingPenalty, penalty
-from noiseproof.datasets.loaders import Texts
+from noiseproof.datasets import Texts
 from noiseproof.noise import Gaussian
 
 _RATE = 0.5

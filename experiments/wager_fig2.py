@@ -23,7 +23,7 @@ from experiments.experiment import (
 from experiments.tuning import Chosen, cross_validated
 from experiments.wager_table4b import in_percent, sample
 from noiseproof import DropoutLogisticRegression
-from noiseproof.datasets.loaders import Imdb
+from noiseproof.datasets import Imdb
 
 _LEFT, _RIGHT = "more unlabelled reviews", "more labelled reviews"
 _ALPHA = 0.4  # the paper's discount of unlabelled reviews

@@ -24,7 +24,7 @@ from experiments.experiment import (
 from experiments.tuning import cross_validated
 from experiments.wager_table4b import in_percent
 from noiseproof import DropoutLogisticRegression
-from noiseproof.datasets.loaders import Texts
+from noiseproof.datasets import Texts
 
 _TOKENISED = ("RT", "Subj", "IMDB-2k")  # split on white space; else on words
 METHODS = ("L2", "dropout", "+unlabelled")

@@ -21,7 +21,7 @@ from experiments.experiment import (
 )
 from experiments.tuning import cross_validated
 from noiseproof import DropoutLogisticRegression
-from noiseproof.datasets.loaders import Imdb
+from noiseproof.datasets import Imdb
 
 _FEATURES = {"imdb": "unigrams", "imdb-bigrams": "unigrams and bigrams"}
 

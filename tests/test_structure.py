@@ -5,10 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import noiseproof
+from noiseproof._marginal import LOSSES
+from noiseproof.attacks import ATTACKS
 from noiseproof.estimators import ESTIMATORS
+from noiseproof.noise import NOISES
 
 SOURCE = Path(noiseproof.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -56,7 +61,7 @@ def test_parts_are_not_told_apart_by_their_class(path):
     if path.relative_to(SOURCE).parts[0] in ("noise", "attacks"):
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = _subclasses("noise") | _subclasses("attacks") | _subclasses("_marginal")
+    parts = _subclasses(NOISES) | _subclasses(ATTACKS) | _subclasses(LOSSES)
     told_apart = {
         name.id
         for call in ast.walk(tree)
@@ -67,17 +72,9 @@ def test_parts_are_not_told_apart_by_their_class(path):
     assert not told_apart
 
 
-def _subclasses(room):
+def _subclasses(registry):
     """Names of the noises, attacks or losses, without their base classes."""
-    if room == "noise":
-        from noiseproof.noise import NOISES as registry
-    elif room == "attacks":
-        from noiseproof.attacks import ATTACKS as registry
-    else:
-        from noiseproof._marginal import LOSSES as registry
-    found = set()
-    for part in registry.values():
-        found |= {cls.__name__ for cls in part.__mro__[:-1]}
+    found = {cls.__name__ for part in registry.values() for cls in part.__mro__[:-1]}
     return found - {"Noise", "Attack", "BaseEstimator"}
 
 
@@ -110,7 +107,10 @@ def test_private_names_of_scikit_learn_are_in_one_module():
             ):
                 private = [
                     name
-                    for name in (node.module.split("."), *[[a.name] for a in node.names])
+                    for name in (
+                        node.module.split("."),
+                        *[[a.name] for a in node.names],
+                    )
                     if any(part.startswith("_") for part in name)
                 ]
                 assert not private, path
@@ -162,3 +162,24 @@ def test_public_names_exist_and_are_shown():
     assert all(hasattr(noiseproof, name) for name in noiseproof.__all__)
     assert {cls.__name__ for cls in ESTIMATORS.values()} <= set(noiseproof.__all__)
     assert set(dir(noiseproof)) >= set(noiseproof.__all__)
+
+
+def test_a_sparse_fit_enters_few_files():
+    """A reader who follows one fit should not get lost; compiled code is warm."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 50), density=0.2, format="csr", rng=rng)
+    y = rng.integers(0, 2, 300)
+    model = noiseproof.DropoutSVC().fit(X, y)
+    entered = set()
+
+    def note(frame, event, argument):
+        entered.add(frame.f_code.co_filename)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(before)
+    ours = {Path(name).resolve() for name in entered} & {p.resolve() for p in FILES}
+    assert len(ours) <= 18, sorted(map(_id, ours))

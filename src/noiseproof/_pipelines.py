@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 Steps = list[tuple[str, Any]]
@@ -12,8 +13,8 @@ Steps = list[tuple[str, Any]]
 def unwrap(model: Any) -> tuple[Steps, Any]:
     """The steps before the last one, nested pipelines laid flat, and the last one.
 
-    Of a search it is the best estimator that counts. Steps that let everything pass are
-    left out.
+    Of a search it is the best estimator that counts, of a frozen estimator what is in
+    it. Steps that let everything pass are left out.
 
     Examples
     --------
@@ -24,7 +25,10 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
     >>> unwrap(make_pipeline(StandardScaler(), inner))
     ([('standardscaler', StandardScaler()), ('minmaxscaler', MinMaxScaler())], Ridge())
     """
-    model = getattr(model, "best_estimator_", model)
+    if isinstance(model, FrozenEstimator):
+        return unwrap(model.estimator)
+    if hasattr(model, "best_estimator_"):
+        return unwrap(model.best_estimator_)
     if not isinstance(model, Pipeline):
         return [], model
     before: Steps = []

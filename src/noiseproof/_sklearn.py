@@ -2,8 +2,9 @@
 
 `Interval`, `StrOptions` and `HasMethods` describe legal parameters for
 `BaseEstimator._validate_params`; third-party estimators are expected to use them.
-`_check_sample_weight` and `_safe_indexing` have no public counterpart. Callbacks are
-scikit-learn's from 1.9 on; before, stand-ins leave methods as they are.
+`_check_sample_weight`, `_safe_indexing` and what `chosen_columns` reads have no public
+counterpart. Callbacks are scikit-learn's from 1.9 on; before, stand-ins leave methods
+as they are.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
+def chosen_columns(transformer: Any, name: str) -> list[int]:
+    """Numbers of the columns that a part of a fitted ColumnTransformer gets."""
+    return list(transformer._transformer_to_input_indices[name])
+
+
 __all__ = [
     "WRAPPERS",
     "CallbackSupportMixin",
@@ -38,5 +44,6 @@ __all__ = [
     "StrOptions",
     "_check_sample_weight",
     "_safe_indexing",
+    "chosen_columns",
     "with_callbacks",
 ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
 
 import numpy as np
+
+Report = Callable[[int, float, float], bool | None]
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Stop:
 
     tol: float
     max_iter: int
-    report: Callable[[int, float, float], bool | None] | None = None
+    report: Report | None = None
     done_iter: int = 0
 
     def looser(self, tol: float) -> Stop:
@@ -46,3 +50,46 @@ class Stop:
             return False
         gain = float(np.max(relative_gain))
         return bool(self.report(self.done_iter + step, float(value.sum()), gain))
+
+
+@contextmanager
+def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Report | None]:
+    """What `Stop` reports to while an estimator is fitted, or None if nobody listens.
+
+    That is scikit-learn's callbacks where they exist, and printed lines if `verbose`.
+    """
+    listeners: list[Report] = []
+    context = None
+    if getattr(estimator, "_skl_callbacks", None):
+        context = estimator._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        listeners.append(_to_callbacks(estimator, context, X, y))
+    if estimator.verbose:
+        listeners.append(_printing(type(estimator).__name__))
+
+    def report(step: int, value: float, suboptimality: float) -> bool:
+        answers = [listen(step, value, suboptimality) for listen in listeners]
+        return any(answers)
+
+    yield report if listeners else None
+    if context is not None:
+        context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+
+
+def _to_callbacks(estimator: Any, context: Any, X: Any, y: Any) -> Report:
+    def listen(step: int, value: float, suboptimality: float) -> bool:
+        task = context.subcontext(task_name="step")
+        task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, y=y))
+
+    return listen
+
+
+def _printing(name: str) -> Report:
+    def listen(step: int, value: float, suboptimality: float) -> bool:
+        # online learners know their loss, but not how far it is from the lowest
+        gap = "" if isnan(suboptimality) else f"  gap {suboptimality:.1e}"
+        print(f"[{name}] step {step:4d}  objective {value:.9g}{gap}")
+        return False
+
+    return listen

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_array
 
-from noiseproof._deletion.hinge import DeletionHinge
-from noiseproof._rows import stored_rows
-from noiseproof.attacks.feature_deletion import check_budget
+from noiseproof._deletion import DeletionHinge
+from noiseproof._rows import canonical, stored_rows
+from noiseproof.attacks import check_budget
 
 __all__ = [
     "PacBayesBound",
@@ -71,6 +70,8 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     """
     _check(0 <= empirical <= 1, f"empirical must be a probability; got {empirical!r}.")
     _check(divergence >= 0, f"divergence must not be negative; got {divergence!r}.")
+    if divergence > 50:
+        return 1.0  # to the last digit
     if empirical == 0:
         return float(-np.expm1(-divergence))
     if empirical == 1 or divergence == 0:
@@ -286,7 +287,7 @@ def _rows(X: Any) -> Any:
     X = check_array(
         X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
     )
-    return sp.csr_array(stored_rows(X))
+    return stored_rows(canonical(X))
 
 
 def _adversary(

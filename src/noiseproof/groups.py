@@ -1,20 +1,32 @@
-"""Features that fail together: a sensor, a lab panel, a column of text."""
+"""Features that fail together: a sensor, a lab panel, a column of text.
+
+`Groups.read` understands groups as users write them. Behind a pipeline a column of a
+table may be several features, such as one for each value of a text column;
+`features_behind` says which, and `column_groups` puts them together again.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+
+from noiseproof._pipelines import unwrap
+from noiseproof._sklearn import chosen_columns
 
 __all__ = ["Groups"]
 
 Columns = NDArray[np.intp]
 
+_NUMBER = re.compile("\0([0-9]+)\0")
 _WANTED = (
     "groups must be a dictionary from names to lists of features, a list of such "
     "lists, or one label per feature; got {}."
@@ -25,15 +37,6 @@ _WANTED = (
 class Groups:
     """Groups of features: the g-th is columns[ends[g] : ends[g + 1]].
 
-    Parameters
-    ----------
-    names : list
-        Of the groups.
-    columns : array of int
-        Numbers of the features, one group after another.
-    ends : array of shape (n_groups + 1,)
-        Where each group begins, and where the last one ends.
-
     Examples
     --------
     >>> from noiseproof.groups import Groups
@@ -43,8 +46,8 @@ class Groups:
     """
 
     names: list[Any]
-    columns: Columns
-    ends: Columns
+    columns: Columns  # numbers of the features, one group after another
+    ends: Columns  # where each group begins, and where the last one ends
 
     @classmethod
     def read(cls, groups: Any, features: Sequence[Any]) -> Groups:
@@ -128,11 +131,11 @@ def _named(groups: Any, d: int) -> dict[Any, Any]:
     if not _is_list(groups):
         raise TypeError(_WANTED.format(repr(groups)))
     parts = groups.tolist() if hasattr(groups, "tolist") else list(groups)
-    n_lists = sum(map(_is_list, parts))
-    if parts and n_lists == len(parts):
-        return {f"group {g}": part for g, part in enumerate(parts)}
-    if n_lists:
+    kinds = set(map(_is_list, parts))
+    if len(kinds) > 1:
         raise TypeError(_WANTED.format("lists and labels together"))
+    if True in kinds:
+        return {f"group {g}": part for g, part in enumerate(parts)}
     if parts and len(parts) != d:
         raise ValueError(
             f"groups must hold one label for each of the {d} features; got "
@@ -161,3 +164,91 @@ def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
     if not found:
         raise ValueError(f"The group {name!r} has no features.")
     return sorted(found)
+
+
+def feature_names(model: Any, X: Any) -> list[Any]:
+    """Names of the columns of X, or those the model was fitted with, or x0, x1, ..."""
+    names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
+    d = np.shape(X)[1]
+    if names is None or len(names) != d:
+        return [f"x{j}" for j in range(d)]
+    return list(names)
+
+
+class Feature(NamedTuple):
+    """What a model gets, and the column it comes from; if from several, itself."""
+
+    name: str
+    column: str
+
+
+def column_groups(
+    features: Sequence[Feature], columns: Sequence[str], groups: Any = None
+) -> Groups:
+    """Features behind a pipeline, put together by column or by groups of columns.
+
+    A group of which nothing is left behind the pipeline is left out.
+    """
+    places: dict[str, list[int]] = {}
+    for j, feature in enumerate(features):
+        places.setdefault(feature.column, []).append(j)
+    if groups is None:
+        return Groups.packed(places)
+    chosen = Groups.read(groups, columns)
+    found = {
+        name: [j for column in chosen[g] for j in places.get(columns[column], ())]
+        for g, name in enumerate(chosen.names)
+    }
+    return Groups.packed({name: own for name, own in found.items() if own})
+
+
+def features_behind(model: Any, columns: Sequence[str], d: int) -> list[Feature]:
+    """The d features that the last step of a fitted pipeline gets."""
+    features = [Feature(name, name) for name in columns]
+    for _, step in unwrap(model)[0]:
+        features = _through(step, features)
+    if len(features) != d:
+        return [Feature(f"x{j}", f"x{j}") for j in range(d)]
+    return features
+
+
+def _through(step: Any, given: list[Feature]) -> list[Feature]:
+    """The features behind one step of a pipeline.
+
+    They are named after what the step is given. So it is given numbers, which cannot be
+    mistaken for one another, nor for a part of a name.
+    """
+    before, step = unwrap(step)
+    for _, one in before:
+        given = _through(one, given)
+    inner = getattr(step, "encoder_", step)  # of a TableEncoder
+    if isinstance(inner, ColumnTransformer):
+        return _through_columns(inner, given)
+    bare = copy(step)
+    getattr(bare, "__dict__", {}).pop("feature_names_in_", None)
+    try:
+        names = bare.get_feature_names_out([f"\0{j}\0" for j in range(len(given))])
+    except (AttributeError, TypeError, ValueError):  # "passthrough", or it knows none
+        return given
+    columns, found = dict(given), []
+    for text in map(str, names):
+        own = {int(j) for j in _NUMBER.findall(text)}
+        name = head = _NUMBER.sub(lambda j: given[int(j[1])].name, text)
+        while not own and head not in columns and "_" in head:
+            head = head.rpartition("_")[0]  # the encoder keeps no books: hair_dark_red
+        column = given[own.pop()].column if len(own) == 1 else columns.get(head, name)
+        found.append(Feature(name, column))
+    return found
+
+
+def _through_columns(step: ColumnTransformer, given: list[Feature]) -> list[Feature]:
+    """The same for a step that does different things to different columns."""
+    known, columns = getattr(step, "feature_names_in_", ()), dict(given)
+    if not columns.keys().isdisjoint(known):  # it picks its columns by name
+        given = [Feature(name, columns.get(name, name)) for name in known]
+    return [
+        feature
+        for name, inner, _ in step.transformers_
+        if not (isinstance(inner, str) and inner == "drop")
+        for feature in _through(inner, [given[j] for j in chosen_columns(step, name)])
+    ]

@@ -1,6 +1,6 @@
 """Structured outputs: what `StructuredSVM` can learn to predict."""
 
-from noiseproof._invariant.structured import (
+from noiseproof._invariant import (
     PROBLEMS,
     LinearChain,
     Multiclass,

@@ -6,14 +6,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from highs_program import highs
 
-from noiseproof._deletion import ROBUST_LP_SOLVERS, factor
-from noiseproof._deletion.hinge import DeletionHinge
-from noiseproof._marginal.solving import Stop
+from noiseproof._deletion import ROBUST_LP_SOLVERS, DeletionHinge, interior
+from noiseproof._stop import Stop
+
+SOLVERS = {**ROBUST_LP_SOLVERS, "highs": highs}  # a witness
 
 
 def solve_robust_lp(problem, solver, stop, state=None):
-    return ROBUST_LP_SOLVERS[solver](problem, stop, state)
+    return SOLVERS[solver](problem, stop, state)
 
 
 def make(seed=0, n=30, d=6, budget=2.0, values=None, C=0.7, weights=None, **options):
@@ -77,7 +79,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("solver", ROBUST_LP_SOLVERS)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", CASES)
 def test_equals_equation_4_as_written(solver, name):
     problem = CASES[name]
@@ -89,7 +91,7 @@ def test_equals_equation_4_as_written(solver, name):
     assert result.value == pytest.approx(problem.value(result.w, result.b))
 
 
-@pytest.mark.parametrize("solver", ROBUST_LP_SOLVERS)
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", ["equal values", "zero-one values", "no budget"])
 def test_equals_equation_3_by_enumeration_for_zero_one_values(solver, name):
     problem = CASES[name]
@@ -154,7 +156,7 @@ def test_continues_where_it_stopped():
 
 
 def test_many_columns_lead_to_the_same_optimum(monkeypatch):
-    monkeypatch.setattr(factor, "_WIDE", 0)
+    monkeypatch.setattr(interior, "_WIDE", 0)
     problem = CASES["more columns than twice the rows"]
     result = solve_robust_lp(problem, "interior", Stop(1e-7, 200))
     assert result.converged

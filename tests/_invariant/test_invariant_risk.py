@@ -5,14 +5,9 @@ import pytest
 import scipy.sparse as sp
 from invariant_problems import deletions, listed, some_costs, table
 
-from noiseproof._invariant.candidates import Segments
-from noiseproof._invariant.costs import make_costs
-from noiseproof._invariant.linear_risk import (
-    AttackedRisk,
-    ListedRisk,
-    class_weights,
-    joint_features,
-)
+from noiseproof._invariant import AttackedRisk, ListedRisk, class_weights, make_costs
+from noiseproof._invariant.loss import Runs
+from noiseproof._invariant.risk import joint_features
 from noiseproof.attacks import FeatureDeletion
 
 
@@ -65,11 +60,13 @@ def test_the_loss_bounds_the_cost_of_the_worst_transform(rng):
         assert (losses >= worst).all()
 
 
-def test_segments_of_uneven_length():
-    line = Segments(np.array([2, 1, 3]))
+def test_runs_of_uneven_length():
+    line = Runs(np.array([2, 1, 3]))
     values = np.array([1.0, 5, 2, 7, 7, 3])
     assert line.rank.tolist() == [0, 1, 0, 0, 1, 2]
-    assert line.of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
+    items, runs = line.part(np.array([2, 0]))
+    assert items.tolist() == [3, 4, 5, 0, 1]
+    assert runs.counts.tolist() == [3, 2]
     assert line.argmax(values).tolist() == [1, 2, 3]
     among = np.array([True, True, False, True, True, True])
     assert line.largest(values, among, 2).tolist() == [1, 0, 3, 4]

@@ -8,10 +8,10 @@ from invariant_problems import kernelised, listed, minimum_of, some_costs
 from sklearn.metrics.pairwise import linear_kernel
 
 from noiseproof._invariant import INVARIANT_SOLVERS
-from noiseproof._invariant.bundle import Model, bundle
+from noiseproof._invariant.bundle import LeanDual, bundle
 from noiseproof._invariant.column_generation import ascend
 from noiseproof._invariant.interior import interior
-from noiseproof._marginal import Stop
+from noiseproof._stop import Stop
 
 TOL = {"column_generation": 1e-6, "bundle": 1e-6, "pegasos": 2e-2}
 every_solver = pytest.mark.parametrize("name", INVARIANT_SOLVERS)
@@ -63,9 +63,9 @@ def test_what_the_cache_holds_changes_nothing(cache_size, rng):
 
 
 def test_the_bundle_forgets_only_cuts_without_weight(rng):
-    from noiseproof._invariant.bundle_kernels import drop_idle
+    from noiseproof._invariant.kernels import drop_idle
 
-    model = Model(listed(rng))
+    model = LeanDual(listed(rng))
     for _ in range(6):
         model.look()
         model.extend(1e-6)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noiseproof._invariant.structured import LinearChain, TokenDeletion
-from noiseproof._invariant.structured.kernels import viterbi
+from noiseproof._invariant.kernels import viterbi
 from noiseproof.attacks import FeatureDeletion
+from noiseproof.structured import LinearChain, TokenDeletion
 
 
 def chain(rng, length, d=2, k=3):
@@ -90,7 +90,7 @@ def test_bad_sequences_give_one_sentence(X, Y, sentence):
 
 def test_bad_attacks_give_one_sentence(rng):
     problem, x, y, w = chain(rng, 3)
-    with pytest.raises(TypeError, match="knows the worst of TokenDeletion only"):
+    with pytest.raises(TypeError, match="FeatureDeletion has no token_budget"):
         problem.loss_augmented_argmax(x, y, w, FeatureDeletion())
     for budget in (-1, 1.5):
         with pytest.raises(ValueError, match="whole number, not negative"):

@@ -6,7 +6,8 @@ import reference
 from numerics import derivative, standard_error
 from problems import LOSS_KEYS, accepts_negative, noises
 
-from noiseproof._marginal.losses import LOSSES, MomentLoss
+from noiseproof._marginal.losses import LOSSES
+from noiseproof._marginal.moment import MomentLoss
 
 D = 4
 DRAWS = 100_000

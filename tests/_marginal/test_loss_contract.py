@@ -8,7 +8,9 @@ from problems import LOSS_KEYS
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from noiseproof._marginal.losses import LOSSES, CumulantLoss, MomentLoss, make_loss
+from noiseproof._marginal.cumulant import CumulantLoss
+from noiseproof._marginal.losses import LOSSES, make_loss
+from noiseproof._marginal.moment import MomentLoss
 
 MEANS = np.array([-30.0, -3.0, -0.4, 0.0, 0.7, 2.0, 25.0])
 VARIANCES = np.array([1e-4, 1e-2, 0.3, 1.0, 3.9, 4.1, 60.0, 900.0])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from noiseproof.attacks import ATTACKS, Attack, LinearModel
+from noiseproof.attacks import ATTACKS, Attack, LinearMargins
 
 
 class Shift(Attack):
@@ -283,5 +283,5 @@ def test_an_attack_without_ways_says_what_to_write():
 
 def test_margins_of_a_linear_model(rng):
     X, y, coef, b = problem(rng, 4)
-    model = LinearModel(X, y, coef, b)
+    model = LinearMargins(X, y, coef, b)
     np.testing.assert_allclose(model.margins(X, model.label), margins(X, y, coef, b))

@@ -32,6 +32,11 @@ def test_inverse_at_the_ends():
     assert kl_inverse(0, 0.3) == pytest.approx(1 - np.exp(-0.3), abs=1e-15)
     assert kl_inverse(1, 0.3) == 1
     assert kl_inverse(0.3, 0) == 0.3
+    for empirical in (0.0, 0.5, 1 - 1e-16, 1.0):
+        assert kl_inverse(empirical, np.inf) == 1
+        assert kl_inverse(empirical, 1e308) == 1
+    with pytest.raises(ValueError, match="must not be negative; got nan"):
+        kl_inverse(0.5, np.nan)
 
 
 def sample(m, rng, d=5):

@@ -91,7 +91,7 @@ def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     said(run("predict", words[1], words[1]), 1, "is not a model saved by noiseproof")
     groups = tmp_path / "groups.json"
     groups.write_text('{"front": ["s9"]}')
-    said(run("evaluate", *words, "--groups", groups), 1, "does not have: 's9'")
+    said(run("evaluate", *words, "--groups", groups), 1, "'front' names the feature")
     groups.write_text("[1]")
     said(run("evaluate", *words, "--groups", groups), 1, "must hold JSON like")
 

@@ -229,13 +229,43 @@ def test_the_demo(run, tmp_path):
     assert "<html" in (tmp_path / "demo.html").read_text()
 
 
-def test_reproduce(run, monkeypatch):
-    listed = run("reproduce", "--list")
+def test_a_column_may_be_named_like_a_value_of_another(run, tmp_path):
+    """The number column col_a beside the text column col with the value a."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"col_a": rng.normal(size=80)})
+    table["col"] = rng.choice(["a", "b"], 80)
+    table["y"] = np.where(table["col_a"] > 0, "up", "down")
+    table.to_csv(tmp_path / "data.csv", index=False)
+    path = tmp_path / "m.npf"
+    done = run("train", tmp_path / "data.csv", "-t", "y", "-o", path, "--C", 1)
+    assert done.code == 0
+    done = run("evaluate", path, tmp_path / "data.csv", "--json")
+    cost = json.loads(done.out)["models"]["m"]["cost"]
+    assert cost.keys() == {"col_a", "col"}
+    assert cost["col_a"] > 0.2 > abs(cost["col"])
+
+
+def test_reproduce(tmp_path):
+    listed = shell("reproduce", "--list", cwd=tmp_path)
     assert listed.code == 0
     assert "wager-table3" in listed.out
-    assert json.loads(run("reproduce", "--list", "--json").out)["wager-table3"]
-    assert run("reproduce").code == 2
-    assert "use one of" in run("reproduce", "nothing").err
+    found = json.loads(shell("reproduce", "--list", "--json").out)
+    assert found["wager-table3"]
+    assert shell("reproduce").code == 2
+    unknown = shell("reproduce", "nothing")
+    assert unknown.code == 2
+    assert "use one of" in unknown.err
+
+
+def test_reproduce_needs_a_checkout(run, monkeypatch, tmp_path):
+    installed = tmp_path / "lib" / "site-packages" / "noiseproof" / "__init__.py"
+    monkeypatch.setattr(noiseproof, "__file__", str(installed))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiments").mkdir()  # of somebody else, who must not be run
+    (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit(7)")
+    done = run("reproduce", "wager-table3")
+    assert done.code == 1
+    assert "get the source of noiseproof" in done.err
 
 
 def test_help_is_quick_and_complete():

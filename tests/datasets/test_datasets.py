@@ -6,7 +6,13 @@ import lzma
 import numpy as np
 import pytest
 
-from noiseproof.datasets import load_mnist, load_spambase, make_leaky_labels
+from noiseproof.datasets import (
+    load_imdb,
+    load_mnist,
+    load_spambase,
+    load_texts,
+    make_leaky_labels,
+)
 
 
 def test_leaky_labels():
@@ -54,3 +60,49 @@ def test_spambase_reads_a_table(tmp_path):
     X, y = load_spambase(folder=tmp_path)
     np.testing.assert_allclose(X, table[:, :57])
     assert y.dtype.kind == "i"
+
+
+def test_an_empty_folder_name_is_none(monkeypatch):
+    monkeypatch.setenv("NOISEPROOF_DATA", "")
+    with pytest.raises(FileNotFoundError, match="NOISEPROOF_DATA to a folder"):
+        load_mnist()
+
+
+@pytest.mark.parametrize(("name", "y"), [("RT", [1, 0]), ("AthR", [0, 1])])
+def test_texts_read_lines(name, y, tmp_path):
+    lines = {
+        "rt_polarity.tsv.xz": "1\tgood\tfine film\n0\tbad\tdull\n",
+        "newsgroups_pairs_text.tsv.xz": "train\talt.atheism\t1\tfine film\n"
+        "test\tsci.crypt\t2\tkey\ntest\tsoc.religion.christian\t3\tdull\n",
+    }
+    for file, text in lines.items():
+        with lzma.open(tmp_path / file, "wt") as stream:
+            stream.write(text)
+    data = load_texts(name, tmp_path)
+    assert data.texts == ["fine film", "dull"]
+    assert data.y.tolist() == y
+    with pytest.raises(ValueError, match="not known; use one of RT"):
+        load_texts("Ath", tmp_path)
+
+
+@pytest.mark.parametrize("min_count", [1, 2, 9])
+def test_imdb_counts_pairs_of_training_reviews(min_count, tmp_path):
+    reviews = {
+        "train": [[1, 2, 1, 2], [3]],
+        "test": [[2, 1, 5]],
+        "unlabelled": [[1, 2]],
+    }
+    for name, rows in reviews.items():
+        with lzma.open(tmp_path / f"imdb_{name}.npz.xz", "wb") as file:
+            np.savez(
+                file, tokens=np.concatenate(rows), length=[len(row) for row in rows],
+                rating=np.array([9, 2])[: len(rows)],
+            )  # fmt: skip
+    data = load_imdb(True, min_count, tmp_path)
+    assert data.y_train.tolist() == [1, 0]
+    n_pairs = {1: 2, 2: 1, 9: 0}[min_count]  # (1, 2) in two reviews, (2, 1) in one
+    assert data.X_test.shape == (1, 37_751 + n_pairs)
+    assert data.X_train[:, :4].toarray().tolist() == [[0, 1, 1, 0], [0, 0, 0, 1]]
+    assert data.X_train[:, 37_751:].sum() == n_pairs
+    assert data.X_unlabeled[:, 37_751:].sum() == min(n_pairs, 1)
+    assert data.X_test[:, 37_751:].sum() == (min_count == 1)

@@ -9,15 +9,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from invariant_problems import deletions, minimum, table
+from odd_rows import out_of_range, stored_twice, with_stored_zeros
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from noiseproof import InvariantSVC
-from noiseproof._invariant.candidates import Candidates
-from noiseproof._invariant.costs import make_costs
+from noiseproof._invariant import Candidates, make_costs
 from noiseproof.attacks import ATTACKS, Attack, FeatureDeletion
+from noiseproof.structured import TokenDeletion
 
 SOLVERS = ["column_generation", "bundle", "pegasos"]
 
@@ -323,3 +325,99 @@ def test_bad_data_give_one_sentence(rng):
         InvariantSVC().fit(X, np.zeros(25))
     with pytest.raises(ValueError, match="zero"):
         InvariantSVC().fit(X, y, sample_weight=np.zeros(25))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_entries_stored_twice_are_summed(kernel, rng):
+    X, y = table(rng)
+    model = InvariantSVC(Mirror(), kernel=kernel).fit(sp.csr_matrix(X), y)
+    again = clone(model).fit(stored_twice(X), y)
+    scores = model.decision_function(X)
+    np.testing.assert_array_equal(again.decision_function(X), scores)
+    np.testing.assert_allclose(model.decision_function(stored_twice(X)), scores)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_bad_columns_are_refused(kernel, rng):
+    X, y = table(rng)
+    model = InvariantSVC(kernel=kernel).fit(X, y)
+    for method in (model.predict, lambda X: clone(model).fit(X, y)):
+        with pytest.raises(ValueError, match="column index outside 0 to 3"):
+            method(out_of_range(X))
+
+
+@pytest.mark.parametrize("attack", [None, Mirror(), FeatureDeletion(1)], ids=str)
+@pytest.mark.parametrize("size", [1e-3, 1000])
+def test_zeros_that_are_stored_change_nothing(size, attack, rng):
+    X, y = table(rng, n=30, d=6)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    X[10:15], y[10:15] = X[0], y[0]  # equal rows are one
+    plain, full = sp.csr_matrix(X), with_stored_zeros(X)
+    mixed = sp.vstack([full[:10], plain[10:]], format="csr")
+    model = InvariantSVC(attack, cache_size=size)
+    fits = [clone(model).fit(rows, y) for rows in (plain, full, mixed)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].coef_, other.coef_)
+        np.testing.assert_array_equal(fits[0].support_, other.support_)
+
+
+def test_missing_entries_and_zeros_are_equal_rows(rng):
+    X, y = table(rng)
+    X[5] = X[6] = [1.0, 0.0, 2.0, 0.0]
+    y[5] = y[6] = 0
+    holes = sp.csr_matrix(np.where(X == 0, np.nan, X))
+    one, other = (InvariantSVC().fit(rows, y) for rows in (sp.csr_matrix(X), holes))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+class Broken(Attack):
+    """Works for a while."""
+
+    def __init__(self, error=ValueError, rounds=2):
+        self.error = error
+        self.rounds = rounds
+
+    def worst(self, X, y, coef, intercept=None):
+        self.left_ = getattr(self, "left_", self.rounds) - 1
+        if self.left_ < 0:
+            raise self.error("broken")
+        return X
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_fit_that_ends_badly_leaves_blas_as_it_was(error, rng):
+    def threads():
+        return [lib["num_threads"] for lib in threadpool_info()]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with pytest.raises(error, match="broken"):
+            InvariantSVC(Broken(error), tol=1e-9).fit(*table(rng))
+        assert threads() == before
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_fit_that_ends_badly_leaves_no_model(kernel, rng):
+    X, y = table(rng)
+    model = InvariantSVC(kernel=kernel).fit(X, y).set_params(label_cost=np.eye(2))
+    with pytest.raises(ValueError, match="label_cost must have shape"):
+        model.fit(X[:, :2], y)
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :2])
+    model = InvariantSVC(kernel=kernel, missing="error").fit(X, y)
+    with pytest.raises(ValueError, match="missing='error'"):
+        model.fit(np.where(X > 2, np.nan, X), np.where(y > 0, "a", "b"))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_kernels_of_the_wrong_shape_give_one_sentence(rng):
+    X, y = table(rng)
+    for kernel in (lambda A, B: np.ones(len(B)), lambda A, B: np.ones((len(A), 1))):
+        with pytest.raises(ValueError, match=r"kernel must return a matrix of shape"):
+            InvariantSVC(kernel=kernel).fit(X, y)
+
+
+def test_an_attack_on_sequences_is_refused(rng):
+    with pytest.raises(TypeError, match="the rows of a table have none"):
+        InvariantSVC(TokenDeletion()).fit(*table(rng))

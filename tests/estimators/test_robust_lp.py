@@ -1,17 +1,21 @@
 """RobustLPClassifier as a user meets it."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from highs_program import highs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof import RobustLPClassifier, mutual_info_values
-from noiseproof._deletion.interior import Path
+from noiseproof._deletion import ROBUST_LP_SOLVERS
+from noiseproof._deletion.interior import NewtonSystem, Path
+from noiseproof._sklearn import StrOptions
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import make_leaky_labels
 
@@ -41,10 +45,15 @@ def test_objective_is_the_worst_case_hinge_of_the_fitted_model():
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_solvers_agree_and_sparse_equals_dense(k):
+def test_a_witness_agrees_and_sparse_equals_dense(k, monkeypatch):
     X, y = data(k=k)
     fit = RobustLPClassifier(1.5, C=0.5).fit(X, y)
-    other = RobustLPClassifier(1.5, C=0.5, solver="highs").fit(X, y)
+    monkeypatch.setitem(ROBUST_LP_SOLVERS, "witness", highs)
+    monkeypatch.setitem(
+        RobustLPClassifier._parameter_constraints, "solver", [StrOptions({"witness"})]
+    )
+    other = RobustLPClassifier(1.5, C=0.5, solver="witness").fit(X, y)
+    monkeypatch.undo()
     np.testing.assert_allclose(fit.objective_, other.objective_, rtol=3e-6)
     for kind in (sp.csr_matrix, sp.csr_array, sp.csc_array):
         sparse = RobustLPClassifier(1.5, C=0.5).fit(kind(X), y)
@@ -167,6 +176,37 @@ def test_survives_the_loss_of_features_that_knew_the_label():
     assert model.score(X, y) > 0.72
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6, 1e9])
+@pytest.mark.parametrize("small", [0.0, 1.0])
+def test_a_few_rows_of_large_entries_are_soon_done(size, small):
+    X = np.array([[size, small], [small, size], [-size, 3 * small], [2 * small, -size]])
+    model = RobustLPClassifier(max_iter=30).fit(X, [0, 1, 0, 1])
+    assert model.gap_ <= 1e-6 * model.objective_
+
+
+def test_no_more_iterations_than_allowed():
+    with pytest.warns(ConvergenceWarning, match="after 5 iterations"):
+        model = RobustLPClassifier(max_iter=5, tol=1e-12).fit(*data())
+    assert model.n_iter_ == 5
+
+
+def test_the_keyboard_stops_a_fit(monkeypatch):
+    """A signal as the keyboard sends it, in the middle of the third iteration."""
+    factorise, calls = NewtonSystem.factorise, []
+
+    def pressed(system, at):
+        calls.append(at)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return factorise(system, at)
+
+    monkeypatch.setattr(NewtonSystem, "factorise", pressed)
+    model = RobustLPClassifier(2)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data())
+    assert model.n_iter_ == 2
+
+
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
@@ -179,6 +219,7 @@ def test_survives_the_loss_of_features_that_knew_the_label():
         ({"margin": 0}, "'margin' parameter"),
         ({"C": -2}, "'C' parameter"),
         ({"solver": "simplex"}, "'solver' parameter"),
+        ({"solver": "highs"}, "must be a str among {'interior'}. Got 'highs' instead"),
         ({"n_chunks": 100}, "the rarest class has"),
     ],
 )

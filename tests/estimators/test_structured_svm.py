@@ -7,11 +7,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from invariant_problems import table
+from odd_rows import out_of_range, stored_twice, with_stored_zeros
 from sklearn.exceptions import NotFittedError
 
 from noiseproof import InvariantSVC, StructuredSVM
-from noiseproof._invariant.structured import LinearChain, Multiclass, TokenDeletion
 from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sequence_labelling.py"
 
@@ -100,6 +101,80 @@ def test_bad_input_gives_one_sentence(rng):
         StructuredSVM(LinearChain()).fit(X, Y, sample_weight=np.zeros(8))
     with pytest.raises(NotFittedError):
         StructuredSVM(LinearChain()).predict(X)
+    with pytest.raises(NotFittedError):
+        StructuredSVM(LinearChain()).score(X, Y)
+    for wrong in ([0] * 8, [*Y[:7], Y[7][:-1]]):
+        with pytest.raises(ValueError, match="one label for each token"):
+            StructuredSVM(LinearChain()).fit(X, wrong)
+    with pytest.raises(ValueError, match="one label for each token"):
+        StructuredSVM(LinearChain()).fit(X, Y).score(X, Y[:7])
+
+
+def test_rows_stored_badly_are_mended_or_refused(rng):
+    X, y = table(rng)
+    X[::3, 1] = 0.0
+    model = StructuredSVM().fit(X, y)
+    for store in (stored_twice, with_stored_zeros):
+        again = StructuredSVM().fit(store(X), y)
+        np.testing.assert_allclose(again.weights_, model.weights_, atol=1e-9)
+        np.testing.assert_array_equal(again.predict(store(X)), model.predict(X))
+    for method in (model.predict, lambda X: StructuredSVM().fit(X, y)):
+        with pytest.raises(ValueError, match="column index outside 0 to 3"):
+            method(out_of_range(X))
+
+
+class Blackout(Attack):
+    """Not derived from TokenDeletion, but with all that a chain asks for."""
+
+    token_budget = 1
+
+    def delete(self, x, tokens):
+        return np.where(np.asarray(tokens)[:, None], 0.0, x)
+
+
+def test_a_chain_asks_the_attack_for_its_budget_not_for_its_class(rng):
+    X, Y = sequences(rng)
+    one, other = (
+        StructuredSVM(LinearChain(), attack).fit(X, Y)
+        for attack in (TokenDeletion(1), Blackout())
+    )
+    np.testing.assert_array_equal(one.weights_, other.weights_)
+    with pytest.raises(TypeError, match="FeatureDeletion has no token_budget"):
+        StructuredSVM(LinearChain(), FeatureDeletion()).fit(X, Y)
+    with pytest.raises(TypeError, match="the rows of a table have none"):
+        StructuredSVM(attack=TokenDeletion()).fit(np.eye(2), [0, 1])
+
+
+def test_a_fit_that_ends_badly_leaves_the_old_model_or_none(rng):
+    X, Y = sequences(rng)
+    model = StructuredSVM(LinearChain()).fit(X, Y)
+    before = model.predict(X)
+    for broken in (model, StructuredSVM(LinearChain())):
+        broken.set_params(attack=FeatureDeletion())
+        with pytest.raises(TypeError, match="token_budget"):
+            broken.fit([x[:, :1] for x in X], Y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        broken.predict(X)
+
+
+class Overlong(Multiclass):
+    """Says it has fewer weights than its features need."""
+
+    def prepare(self, X, Y):
+        prepared = super().prepare(X, Y)
+        self.n_weights_ -= 1
+        return prepared
+
+    def loss_augmented_argmax(self, x, y, w, attack=None):
+        return x, 1 - y
+
+
+def test_features_of_the_wrong_length_are_refused(rng):
+    """They would be written beyond the end of an array."""
+    X, y = table(rng, k=2)
+    with pytest.raises(ValueError, match=r"features must return .* \(7,\); got \(8,\)"):
+        StructuredSVM(Overlong()).fit(X, y)
 
 
 @pytest.mark.skipif(not EXAMPLE.is_file(), reason="an installed copy has no examples")

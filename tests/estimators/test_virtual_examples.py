@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn
+from odd_rows import out_of_range, stored_twice, with_stored_zeros
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -156,3 +158,48 @@ def test_weights_for_an_estimator_without(cls, data):
 def test_support_vectors_are_needed(data):
     with pytest.raises(TypeError, match="support_ after fit, such as SVC; LinearSVC"):
         VirtualSupportVectors(LinearSVC()).fit(*data)
+
+
+@both
+@pytest.mark.parametrize("attack", [None, Negate()], ids=str)
+@pytest.mark.parametrize("store", [stored_twice, with_stored_zeros])
+def test_how_rows_are_stored_changes_nothing(store, attack, cls, data):
+    X, y = data
+    model = cls(CLASSIFIER, attack).fit(sp.csr_matrix(X), y)
+    scores = model.decision_function(sp.csr_matrix(X))
+    np.testing.assert_array_equal(model.decision_function(store(X)), scores)
+    assert model.score(store(X), y) == model.score(X, y)
+    again = clone(model).fit(store(X), y)
+    np.testing.assert_array_equal(again.decision_function(X), scores)
+
+
+@both
+def test_the_estimator_sees_no_stored_zeros(cls, data):
+    class Picky(SVC):
+        def fit(self, X, y):
+            assert X.data.all()
+            return super().fit(X, y)
+
+    X, y = data
+    cls(Picky(), Negate()).fit(with_stored_zeros(X), y)
+
+
+@both
+def test_bad_columns_are_refused(cls, data):
+    X, y = data
+    X = np.where(X == 0, 1.0, X)
+    model = cls(CLASSIFIER, Negate()).fit(sp.csr_matrix(X), y)
+    methods = [model.predict, model.decision_function, lambda X: model.score(X, y)]
+    for method in [*methods, lambda X: clone(model).fit(X, y)]:
+        with pytest.raises(ValueError, match="column index outside 0 to 2"):
+            method(out_of_range(X))
+
+
+@both
+def test_a_fit_that_ends_badly_leaves_no_model(cls, data):
+    X, y = data
+    model = cls(SVC(C=-1.0))
+    with pytest.raises(ValueError, match="'C' parameter"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -2,21 +2,35 @@
 
 import itertools
 import json
+import math
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import (
+    LogisticRegression,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
-from noiseproof import DropoutSVC
+from noiseproof import (
+    DropoutLogisticRegression,
+    DropoutSGDClassifier,
+    DropoutSVC,
+    RobustPerceptron,
+)
 from noiseproof.attacks import ATTACKS, FeatureDeletion, FeatureScaling, NormBall
 from noiseproof.evaluation import certificates as smallest_change
 from noiseproof.evaluation import certify, robustness_curve
@@ -375,3 +389,223 @@ def test_bad_input_gets_one_sentence(options, error, sentence):
         certify(model, X, y).accuracy_at(-1)
     with pytest.raises(ValueError, match="does not pick features"):
         certify(model, X, y, attack=NormBall()).deletion(0)
+
+
+def fitted_with(model, coef, intercept):
+    """A model with these weights; its training does not matter."""
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    classes = max(2, len(coef))
+    X = np.random.default_rng(0).normal(size=(4 * classes, coef.shape[1]))
+    model = clone(model).fit(X, np.arange(4 * classes) % classes)
+    model.coef_, model.intercept_ = coef, np.asarray(intercept, dtype=np.float64)
+    return model
+
+
+SETTABLE = [
+    LogisticRegression(),
+    LinearSVC(random_state=0),
+    RidgeClassifier(),
+    SGDClassifier(random_state=0),
+    Perceptron(random_state=0),
+    LinearDiscriminantAnalysis(),
+    DropoutSVC(0.2),
+    DropoutLogisticRegression(0.2),
+    DropoutSGDClassifier(0.2, random_state=0),
+    RobustPerceptron(1, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", SETTABLE, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("values", ["none", "general"])
+def test_ties_are_decided_as_each_family_decides_them(model, classes, values, rng):
+    X = rng.integers(-2, 3, size=(60, 6)).astype(float)
+    coef = rng.integers(-2, 3, size=(1 if classes == 2 else classes, 6))
+    model = fitted_with(model, coef, np.zeros(len(coef)))
+    v = VALUES[values](rng, 6)
+    found = certify(model, X, None, v)
+    np.testing.assert_allclose(found.budget, brute_force(model.predict, X, v))
+    assert found.exact.all()
+
+
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), NuSVC(kernel="linear")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_support_vector_machines_have_a_tie_rule_of_their_own(model, sign):
+    """Without features their decision is 0, and then the second class wins."""
+    X = sign * np.array([[-1.0, -1.0], [1.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
+    model.fit(X, [0, 1, 0, 1])
+    assert model.decision_function([[0.0, 0.0]]) == 0
+    found = certify(model, X, None)
+    truth = brute_force(model.predict, X)
+    np.testing.assert_array_equal(found.budget, truth)
+    assert found.exact.all()
+    assert np.isfinite(truth).any()
+    assert np.isinf(truth).any()
+
+
+def test_the_weights_of_support_vectors_may_cancel(rng):
+    """The decision is a sum over support vectors, whose rounding coef_ hides."""
+    X = rng.normal(size=(60, 4)) + 1e5
+    y = rng.integers(0, 2, size=60)
+    model = SVC(kernel="linear", C=1e-4).fit(X, y)
+    found = certify(model, X, None)
+    assert (found.budget <= brute_force(model.predict, X)).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [9e6, 1e4, 1e5, 3e-6],
+        [1e9, 1e-9, 2e-9, 1e9],
+        [1e12, 1.0, 1.0001, 1e-12],
+        [1e300, 1.0, 2.0, 1e-300],
+    ],
+)
+def test_costs_do_not_cancel(values):
+    values = np.array(values)
+    X = np.ones((1, 4))
+    for coef in itertools.product([1.0, 1.3, 2.1], repeat=4):
+        model = fitted_with(LogisticRegression(), coef, [-sum(coef) + 1.05])
+        found = certify(model, X, None, values)
+        ways = [w for r in range(5) for w in itertools.combinations(range(4), r)]
+        costs = []
+        for way in ways:
+            row = X.copy()
+            row[0, list(way)] = 0
+            if model.predict(row) != model.predict(X):
+                costs.append(math.fsum(values[list(way)]))
+        assert found.budget[0] <= min(costs)
+        if values.max() < 1e300:  # else what is next to nothing counts as free
+            np.testing.assert_allclose(found.budget[0], min(costs), rtol=1e-12)
+
+
+def test_a_class_that_hangs_on_rounding_has_no_budget(rng):
+    """The same row may be another class alone than among others."""
+    X = rng.normal(size=(2000, 40))
+    coef = rng.normal(size=40)
+    X[:, -1] = -(X[:, :-1] @ coef[:-1]) / coef[-1]
+    model = fitted_with(LogisticRegression(), coef, [0.0])
+    found = certify(model, X, None)
+    alone = np.array([model.predict(row[None])[0] for row in X])
+    assert (alone != found.prediction).any()
+    assert (found.budget == 0).all()
+    assert not found.exact.any()
+    assert found.unchanged_at(0) == 0
+
+
+@pytest.mark.parametrize("size", [1e308, 1.7e308, 1e-320, 5e-324, 1e-310])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("attack", [FeatureDeletion(), NormBall()])
+def test_weights_at_the_ends_of_floating_point(size, classes, attack, rng):
+    X = rng.integers(-2, 3, size=(40, 5)).astype(float) / 3
+    coef = rng.choice([-1.0, 1.0, 0.3], size=(1 if classes == 2 else 3, 5)) * size
+    model = fitted_with(LogisticRegression(), coef, rng.normal(size=len(coef)) * size)
+    with np.errstate(all="ignore"):
+        found = certify(model, X, None, attack=attack)
+        truth = brute_force(model.predict, X)
+    if isinstance(attack, FeatureDeletion):
+        assert (found.budget <= truth).all()
+        np.testing.assert_array_equal(found.budget[found.exact], truth[found.exact])
+    else:  # deleting everything is a change of the length of the row
+        length = np.linalg.norm(X, axis=1)
+        zeros = np.zeros((1, 5))
+        flips = model.predict(zeros) != found.prediction
+        assert (found.budget <= np.where(flips, length, np.inf) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()])
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_half_precision_is_safe(scaler, space, rng):
+    """Scalers keep float16, so a scaled feature has three digits."""
+    X = np.round(rng.normal(size=(400, 6)), 1).astype(np.float16)
+    y = rng.integers(0, 2, size=400)
+    model = make_pipeline(scaler, LogisticRegression()).fit(X, y)
+    found = certify(model, X, None, space=space)
+    rows, last = (X, model) if space == "input" else (model[0].transform(X), model[-1])
+    ways = np.array(list(itertools.product([1, 0], repeat=6)), dtype=rows.dtype)
+    after = last.predict((rows[:, None] * ways).reshape(-1, 6)).reshape(400, -1)
+    cost = (ways == 0).sum(axis=1)
+    truth = np.where(after != found.prediction[:, None], cost, np.inf).min(axis=1)
+    assert (found.budget <= truth).all()
+    np.testing.assert_array_equal(found.budget[found.exact], truth[found.exact])
+    assert found.exact.mean() > 0.8
+
+
+def test_scalers_that_undo_each_other_are_safe(rng):
+    """What they add cancels in the weights, but not in the model's own sums."""
+    X = rng.normal(size=(300, 5))
+    y = rng.integers(0, 2, size=300)
+    scalers = (MinMaxScaler((1e9, 1e9 + 1)), StandardScaler())
+    model = make_pipeline(*scalers, LogisticRegression()).fit(X, y)
+    found = certify(model, X, None)
+    assert (found.budget <= brute_force(model.predict, X)).all()
+
+
+def test_an_infinite_budget_buys_all_that_can_be_bought():
+    _, X, y = problem(17, 2, n=40)
+    model = fitted_with(LogisticRegression(), np.ones((1, 7)), [0.5])
+    found = certify(model, np.abs(X), np.ones(40))
+    assert np.isinf(found.budget).all()
+    assert found.accuracy_at(np.inf) == found.unchanged_at(np.inf) == 1.0
+    rng, X, y = problem(18, 3, n=50)
+    found = certify(random_model(rng, X, y), X, y)
+    expected = np.mean(found.correct & np.isinf(found.budget))
+    assert found.accuracy_at(np.inf) == expected == found.accuracy_at(1e300)
+
+
+def test_several_labels_per_row_are_refused():
+    _, X, y = problem(19, 2, n=30)
+    model = RidgeClassifier().fit(X, np.column_stack([y, 1 - y]))
+    with pytest.raises(TypeError, match="several labels"):
+        certify(model, X, None)
+
+
+def forged():
+    X = sp.csr_array(np.eye(7))
+    X.indices[3] = 10**6
+    return X
+
+
+def doubled():
+    parts = [0.75, 0.25, 1.0, -2.0], [0, 0, 3, 1], [0, 3, 4]
+    return sp.csr_array(parts, shape=(2, 7))
+
+
+def test_stored_entries_are_checked_and_summed(rng):
+    _, X, y = problem(20, 2, n=30)
+    model = random_model(rng, X, y)
+    with pytest.raises(ValueError, match="column index outside 0 to 6"):
+        certify(model, forged(), None)
+    np.testing.assert_array_equal(
+        certify(model, doubled(), None).budget,
+        certify(model, doubled().toarray(), None).budget,
+    )
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    rng, X, y = problem(21, 3, n=50, d=8)
+    model = make_pipeline(StandardScaler(), random_model(rng, X, y))
+    model[0].fit(X)
+    values = rng.gamma(1.0, size=8)
+    whole = certify(model, X, y, values)
+    monkeypatch.setattr(smallest_change, "_BLOCK", 40)
+    for rows in (X, pd.DataFrame(X), X.tolist()):
+        found = certify(model, rows, y, values)
+        np.testing.assert_array_equal(found.budget, whole.budget)
+        np.testing.assert_array_equal(found.correct, whole.correct)
+        assert all((found.deletion(i) == whole.deletion(i)).all() for i in range(50))
+    plain = certify(model[-1], X, y)
+    sparse = certify(model[-1], sp.csr_array(X), y)
+    np.testing.assert_array_equal(plain.budget, sparse.budget)
+    assert (plain.changes != sparse.changes).nnz == 0
+
+
+def test_memory_does_not_grow_with_the_rows(rng):
+    X = rng.standard_normal((100_000, 50))
+    model = fitted_with(LogisticRegression(), rng.normal(size=50), [0.1])
+    certify(model, X[:10], None)
+    tracemalloc.start()
+    certify(model, X, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes

@@ -180,7 +180,7 @@ def test_missing_values_reach_models_that_know_them(model, labels, rng):
     X, y = problem(rng)
     X, y = pd.DataFrame(X + 1, columns=list("abcdef")), np.array(labels)[y]
     model.fit(X, y)
-    curve = curve_of(model, X, y, missing="nan", n_repeats=2)
+    curve = curve_of(model, X, y, deleted_as="nan", n_repeats=2)
     assert curve.mean[0, 0] == model.score(X, y)
     assert curve.mean[0, 0] > curve.mean[0, 2]
 
@@ -306,7 +306,7 @@ def test_pipelines_lose_features_before_or_behind_the_scaler(rng):
     pipeline = make_pipeline(StandardScaler(), DropoutSVC()).fit(X, y)
     before = curve_of(pipeline, X, y)
     behind = curve_of(pipeline, X, y, space="model")
-    missing = curve_of(pipeline, X, y, missing="nan")
+    missing = curve_of(pipeline, X, y, deleted_as="nan")
     assert behind.mean[0, 1] > before.mean[0, 1]
     assert np.array_equal(behind.scores, missing.scores)  # NaN adds nothing, too
     scaled = pipeline[0].transform(X)
@@ -398,7 +398,7 @@ def test_progress_is_told_and_otherwise_silent(rng, capfd):
         ({"n_repeats": 0}, ValueError, "n_repeats must be a whole number from 1"),
         ({"confidence": 95}, ValueError, "within \\(0, 1\\); got 95"),
         ({"space": "raw"}, ValueError, "'input' or 'model'; got 'raw'"),
-        ({"missing": "none"}, ValueError, "'zero' or 'nan'"),
+        ({"deleted_as": "none"}, ValueError, "'zero' or 'nan'"),
         ({"scoring": 3}, TypeError, "scoring must be the name of a metric"),
         ({"scoring": lambda m, X, y: [1, 2]}, TypeError, "must give one number"),
         ({"progress": "yes"}, TypeError, "progress must be None, True, False"),
@@ -420,3 +420,38 @@ def test_attacks_refuse_models_that_are_not_linear(rng):
     model = LogisticRegression().fit(X, y)
     with pytest.raises(ValueError, match="none of the model's classes"):
         curve_of(model, X, y + 1, FeatureDeletion(), [1])
+
+
+def test_the_model_that_refuses_its_rows_is_named(rng):
+    X, y = problem(rng)
+    models = {
+        "knows": DropoutSVC().fit(X, y),
+        "refuses": LogisticRegression().fit(X, y),
+    }
+    with pytest.raises(ValueError, match=r"(?s)The model 'refuses' .*contains NaN"):
+        curve_of(models, X, y, "delete", [0.5], deleted_as="nan")
+    models["refuses"] = LogisticRegression().fit(X[:, :3], y)
+    with pytest.raises(
+        ValueError, match=r"(?s)The model 'refuses' .*expecting 3 features"
+    ):
+        curve_of(models, X, y)
+
+
+def test_stored_entries_are_checked_and_summed(rng):
+    X, y = problem(rng)
+    model = DropoutSVC().fit(X, y)
+    twice = sp.csr_array(X)
+    parts = np.repeat(twice.data / 2, 2), np.repeat(twice.indices, 2), 2 * twice.indptr
+    doubled = sp.csr_array(parts, shape=X.shape)
+    for perturb, level in (
+        ("delete", 0.4),
+        ("delete_count", 2),
+        (FeatureDeletion(), 2),
+    ):
+        once, again = (
+            curve_of(model, Z, y, perturb, [level]) for Z in (twice, doubled)
+        )
+        np.testing.assert_array_equal(once.scores, again.scores)
+    twice.indices[3] = 10**6
+    with pytest.raises(ValueError, match="column index outside"):
+        curve_of(model, twice, y)

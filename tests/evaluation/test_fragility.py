@@ -92,7 +92,7 @@ def test_pipelines_in_both_spaces(last, rng):
     assert costs(after) == pytest.approx(inner)
     assert costs(before) != pytest.approx(costs(after))
     if isinstance(last, DropoutSVC):  # to which NaN means missing
-        holes = feature_fragility(model, X, y, missing="nan")
+        holes = feature_fragility(model, X, y, deleted_as="nan")
         assert costs(holes) == pytest.approx(costs(after))
 
 
@@ -123,7 +123,7 @@ def test_other_models_predict_without_the_feature(missing, n_jobs, rng):
         X,
         y,
         groups=TOGETHER,
-        missing=missing,
+        deleted_as=missing,
         n_jobs=n_jobs,
         progress=lambda done, total: seen.append((done, total)),
     )
@@ -135,7 +135,7 @@ def test_boosting_reads_missing_values_itself(rng):
     X, y = problem(rng)
     model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
     expected = by_hand(lambda Z: model.score(Z, y), X, ALONE, np.nan)
-    found = feature_fragility(model, X, y, missing="nan")
+    found = feature_fragility(model, X, y, deleted_as="nan")
     assert costs(found) == pytest.approx(expected)
 
 
@@ -193,12 +193,36 @@ def test_results_are_tidy_and_frozen(rng):
         ({"groups": {"lab": ["iron"]}}, ValueError, "'lab' names the feature 'iron'"),
         ({"groups": {"lab": [D]}}, ValueError, "which X does not have"),
         ({"groups": {"lab": []}}, ValueError, "'lab' has no features"),
-        ({"groups": [[0, 1]]}, TypeError, "groups must be a dictionary"),
+        ({"groups": 3}, TypeError, "groups must be a dictionary"),
         ({"space": "raw"}, ValueError, "'input' or 'model'"),
-        ({"missing": "mean"}, ValueError, "'zero' or 'nan'"),
+        ({"deleted_as": "mean"}, ValueError, "'zero' or 'nan'"),
     ],
 )
 def test_bad_input_gets_one_sentence(options, error, sentence, rng):
     X, y = problem(rng)
     with pytest.raises(error, match=sentence):
         feature_fragility(LogisticRegression().fit(X, y), X, y, **options)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), DecisionTreeClassifier()])
+def test_stored_entries_are_checked_and_summed(model, rng):
+    X, y = problem(rng)
+    rows = sp.csr_array(X)
+    model.fit(rows, y)
+    parts = np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr
+    doubled = sp.csr_array(parts, shape=X.shape)
+    expected = costs(feature_fragility(model, rows, y))
+    assert costs(feature_fragility(model, doubled, y)) == expected
+    rows.indices[3] = 10**6
+    with pytest.raises(ValueError, match="column index outside"):
+        feature_fragility(model, rows, y)
+
+
+def test_ties_are_decided_as_the_model_decides_them():
+    """Without its only feature a support vector machine prefers the second class."""
+    X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    model = SVC(kernel="linear").fit(X, y)
+    expected = by_hand(lambda Z: model.score(Z, y), X, {"x0": [0]})
+    assert costs(feature_fragility(model, X, y)) == expected
+    found = feature_fragility(model, np.vstack([X, X[1:]]), np.array([0, 1, 1]))
+    assert found.cost[0] == pytest.approx(1 / 3)

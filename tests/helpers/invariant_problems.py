@@ -6,10 +6,7 @@ import cvxpy as cp
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from noiseproof._invariant.candidates import Candidates
-from noiseproof._invariant.costs import make_costs
-from noiseproof._invariant.kernel_risk import KernelRisk
-from noiseproof._invariant.linear_risk import ListedRisk
+from noiseproof._invariant import Candidates, KernelRisk, ListedRisk, make_costs
 
 
 def table(rng, n=25, d=4, k=3):

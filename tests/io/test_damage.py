@@ -16,7 +16,7 @@ from same import assert_same
 import noiseproof
 from noiseproof import DropoutSVC
 from noiseproof.io import FileFormatError
-from noiseproof.io.container import MAGIC, pack, unpack
+from noiseproof.io.model import MAGIC, pack, unpack
 
 DEEDS = ("os.system", "subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork")
 DEEDS += ("pickle.find_class", "socket.connect", "shutil.rmtree", "os.remove")

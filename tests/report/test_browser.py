@@ -2,7 +2,11 @@
 
 import shutil
 
+import numpy as np
 import pytest
+
+from noiseproof import DropoutSVC
+from noiseproof.report import Plan, gather, render
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip(
@@ -144,3 +148,74 @@ def test_paper_is_white_and_complete(visit, browser):
     for hidden in ("input", "details", "output"):
         assert tab.locator(f"{hidden}:visible").count() == 0
     assert tab.pdf(format="A4").startswith(b"%PDF")
+
+
+LONG = "a_name_of_many_words_and_no_blank_" * 8
+
+
+@pytest.fixture
+def visit_long(browser, tmp_path, rng):
+    """Opens a page on which every name is long."""
+    X = rng.normal(size=(60, 4))
+    y = np.where(X.sum(axis=1) > 0, LONG, LONG + "2")
+    model = DropoutSVC(0.2).fit(X, y)
+    plan = Plan(
+        levels=[0, 0.5],
+        n_repeats=2,
+        title=LONG,
+        feature_names=[f"{LONG}{j}" for j in range(4)],
+        groups={LONG: [0, 1]},
+        settings={LONG: LONG},
+    )
+    models = {f"{LONG}{i}": model for i in range(3)}
+    path = tmp_path / "long.html"
+    path.write_text(render(gather(models, X, y, plan)), encoding="utf-8")
+    opened = []
+
+    def open_page(**options):
+        opened.append(browser.new_context(**options))
+        tab = opened[-1].new_page()
+        tab.goto(path.as_uri())
+        return tab
+
+    yield open_page
+    for context in opened:
+        context.close()
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_long_names_break_and_no_table_does(visit_long, width):
+    tab = visit_long(viewport={"width": width, "height": 740})
+    tab.evaluate("document.querySelectorAll('details').forEach(x => x.open = true)")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    if width > 1000:  # on a phone a table scrolls
+        wide = "found => found.filter(x => x.scrollWidth > x.clientWidth).length"
+        assert tab.locator(".scroll").evaluate_all(wide) == 0
+    numbers = "found => found.map(x => x.getBoundingClientRect().height)"
+    cells = tab.locator("#random td.num").evaluate_all(numbers)
+    assert max(cells) < 60  # a number stays on its line
+
+
+def test_a_name_from_right_to_left_leaves_its_neighbours_in_place(browser, tmp_path):
+    """The sizes of the classes stay behind their names, and in their order."""
+    y = np.repeat(["\u05d0\u05d1", "\u05d2\u05d3", "\u202eabc"], [30, 20, 10])
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    found = gather(DropoutSVC().fit(X, y), X, y, Plan(levels=[0, 0.5], n_repeats=1))
+    path = tmp_path / "hebrew.html"
+    path.write_text(render(found), encoding="utf-8")
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    places = tab.evaluate(
+        """() => {
+          const text = document.querySelector("#data p").firstChild;
+          return ["(30)", "(20)", "(10)"].map((part) => {
+            const range = document.createRange();
+            const start = text.data.indexOf(part);
+            range.setStart(text, start);
+            range.setEnd(text, start + 4);
+            return range.getBoundingClientRect().left;
+          });
+        }"""
+    )
+    tab.close()
+    assert places == sorted(places)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import Reader
 
-from noiseproof.report.charts import Curve, dot_strip, line_chart
-from noiseproof.report.scales import Scale, nice_ticks
 from noiseproof.report.summary import Series
+from noiseproof.report.svg import Curve, dot_strip, line_chart, nice_ticks, scale
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -30,11 +29,11 @@ def test_ticks_are_round_even_and_cover_the_range(low, width, n):
 
 @given(numbers, st.floats(1e-3, 1e6))
 def test_a_scale_maps_ends_to_ends_and_cuts_the_rest(low, width):
-    scale = Scale(low, low + width, 10.0, 110.0)
-    assert scale(low) == 10
-    assert scale(low + width) == pytest.approx(110)
-    assert scale(low - width) == 10
-    assert scale(low + 3 * width) == 110
+    place = scale(low, low + width, 10.0, 110.0)
+    assert place(low) == 10
+    assert place(low + width) == pytest.approx(110)
+    assert place(low - width) == 10
+    assert place(low + 3 * width) == 110
 
 
 def test_points_lie_at_their_numbers():

@@ -1,6 +1,7 @@
 """A summary holds what the evaluation finds, for any model and any rows."""
 
 import json
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from reading import Reader
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,9 +19,9 @@ from noiseproof import DropoutRidge, DropoutSVC
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import certify, feature_fragility, robustness_curve
 from noiseproof.report import Plan, gather, render, write_report
-from noiseproof.report import case as case_module
-from noiseproof.report import sampled as sampled_module
 from noiseproof.tables import TableEncoder
+
+gathering = import_module("noiseproof.report.gather")  # the door shows the function
 
 QUICK = Plan(levels=[0, 0.5], n_repeats=2)
 
@@ -194,7 +196,7 @@ def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
     monkeypatch, models, digits, summary
 ):
     _, _, X, y = digits
-    monkeypatch.setattr(case_module, "_BLOCK", 70)
+    monkeypatch.setattr(gathering, "_BLOCK", 70)
     plan = Plan(levels=[0, 0.5], n_repeats=2, max_rows=50)
     found = gather(models["svc"], X, y, plan)
     assert found.data.curve_rows == 50
@@ -207,7 +209,7 @@ def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
 
 def test_too_many_features_for_a_model_that_is_not_linear(monkeypatch, models, digits):
     _, _, X, y = digits
-    monkeypatch.setattr(sampled_module, "_PREDICTIONS", 64 * 150)
+    monkeypatch.setattr(gathering, "_PREDICTIONS", 64 * 150)
     chosen = {name: models[name] for name in ("svc", "forest")}
     found = gather(chosen, X, y, QUICK)
     assert found.models[0].feature_costs
@@ -266,13 +268,15 @@ class TwoColumns:
 BAD = [
     ({"delta": 0}, ValueError, "delta must lie within"),
     ({"space": "both"}, ValueError, "space must be 'input' or 'model'"),
-    ({"missing": "gone"}, ValueError, "missing must be 'zero' or 'nan'"),
+    ({"deleted_as": "gone"}, ValueError, "deleted_as must be 'zero' or 'nan'"),
     ({"n_repeats": 0}, ValueError, "n_repeats must be a whole number from 1"),
     ({"max_rows": 0.5}, ValueError, "max_rows must be a whole number from 1"),
     ({"random_state": None}, TypeError, "random_state must be a whole number"),
     ({"feature_names": ["a"]}, ValueError, "feature_names must hold 2 names; got 1"),
     ({"groups": {"g": ["z"]}}, ValueError, "'g' names the feature 'z'"),
-    ({"groups": ["a"]}, TypeError, "groups must be a dictionary"),
+    ({"groups": {"g": []}}, ValueError, "'g' has no features"),
+    ({"groups": 7}, TypeError, "groups must be a dictionary"),
+    ({"groups": ["a"]}, ValueError, "one label for each of the 2 features; got 1"),
     ({"levels": [2.0]}, ValueError, "levels are probabilities"),
 ]
 
@@ -299,3 +303,44 @@ def test_bad_models_and_rows_get_one_sentence():
         gather({"a": model, "b": Ridge().fit(X, y)}, X, y)
     with pytest.raises(ValueError, match="at least 2 rows"):
         gather(Ridge().fit(X, y), X[:1], [0.5])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"groups": {"g": [64]}}, "'g' names the feature 64"),
+        ({"levels": [0, 1.5]}, "levels are probabilities"),
+        ({"levels": []}, "levels are probabilities"),
+    ],
+    ids=str,
+)
+def test_bad_options_cost_no_work(models, digits, monkeypatch, options, words):
+    _, _, X, y = digits
+    monkeypatch.setattr(gathering, "certify", None)
+    monkeypatch.setattr(gathering, "robustness_curve", None)
+    with pytest.raises(ValueError, match=words):
+        gather(models["svc"], X, y, Plan(**options))
+
+
+def test_models_with_different_numbers_of_features_share_a_page(table):
+    """Behind its encoder one model sees more features, so it has more risk bounds."""
+    X, y = table
+    wide = make_pipeline(TableEncoder(), DropoutSVC(0.2)).fit(X, y)
+    numbers = ColumnTransformer([("numbers", TableEncoder(), ["a", "b"])])
+    narrow = make_pipeline(numbers, DropoutSVC(0.2)).fit(X, y)
+    models = {"wide": wide, "narrow": narrow}
+    for order in (["wide", "narrow"], ["narrow", "wide"]):
+        found = gather({name: models[name] for name in order}, X, y, QUICK)
+        assert len(found.models[0].risk.x) != len(found.models[1].risk.x)
+        cells = Reader(render(found)).table("Bound on the risk")
+        assert [row[0] for row in cells[1:]] == ["0", "1", "2", "5"]
+        assert cells[-1][1 + order.index("narrow")] == "–"
+
+
+def test_an_array_has_the_names_that_the_model_knows(table):
+    X, y = table
+    numbers = X[["a", "b", "b_c"]].fillna(0.0)
+    model = DropoutSVC(0.2).fit(numbers, y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        found = gather(model, numbers.to_numpy(), y, QUICK)
+    assert set(found.features) == {"a", "b", "b_c"}

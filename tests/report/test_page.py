@@ -11,10 +11,9 @@ import pytest
 from reading import POINTERS, Reader
 
 from noiseproof import DropoutSVC
-from noiseproof.report import Plan, gather, render
+from noiseproof.report import Plan, Summary, gather, render
+from noiseproof.report.html import isolated, number, short
 from noiseproof.report.page import _asset
-from noiseproof.report.summary import Summary
-from noiseproof.report.tables import number
 
 EVIL = "<script>alert(1)</script>"
 EVIL_ATTRIBUTE = '"\' onload=alert(1) x="><img src=x onerror=alert(1)>&amp;'
@@ -135,6 +134,13 @@ def test_the_page_says_what_it_rests_on(summary, read):
         assert words in read.text
 
 
+def test_numbers_are_written_as_people_do():
+    assert [number(x) for x in (0.95, -0.0001, -1.5)] == ["0.950", "0.000", "−1.500"]
+    assert [number(None), number(np.inf), number(2.0, 0)] == ["–", "∞", "2"]
+    told = [short(x) for x in (0.30000000000000004, 20.0, 12000.0, -0.5)]
+    assert told == ["0.3", "20", "12,000", "−0.5"]
+
+
 def test_one_model_needs_no_toggle(summary):
     read = Reader(render(replace(summary, models=summary.models[2:3])))
     assert "Models shown" not in read.text
@@ -146,3 +152,39 @@ def test_a_model_beyond_all_deletions_is_told(summary):
     read = Reader(render(replace(summary, models=(svc,))))
     assert "No deletion changes any prediction." in read.text
     assert "∞" in read.text
+
+
+RIGHT_TO_LEFT = "\u05d0\u05d1\u05d2"  # Hebrew letters
+OVERRIDE = "\u202egnp.exe"
+BREAKING_OUT = "a\u2069\u202eb"  # ends an isolation that it did not begin
+
+
+@pytest.mark.parametrize("name", [RIGHT_TO_LEFT, OVERRIDE, BREAKING_OUT, "\u2067a"])
+def test_texts_are_isolated_whatever_they_hold(name):
+    inner = isolated(name)
+    assert (inner[0], inner[-1]) == ("\u2068", "\u2069")
+    depth = 0
+    for place, letter in enumerate(inner):
+        depth += (letter in "\u2066\u2067\u2068") - (letter == "\u2069")
+        assert depth > 0 or place == len(inner) - 1
+    assert depth == 0
+    assert isolated("plain") == "plain"
+    assert isolated({name: (name, 1)}) == {inner: (inner, 1)}
+
+
+def test_names_that_run_from_right_to_left_turn_nothing_else_round(rng):
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, RIGHT_TO_LEFT, OVERRIDE)
+    plan = Plan(
+        levels=[0, 0.5],
+        n_repeats=2,
+        title=RIGHT_TO_LEFT,
+        feature_names=[RIGHT_TO_LEFT, OVERRIDE, "plain"],
+        groups={RIGHT_TO_LEFT: [0, 1]},
+        settings={RIGHT_TO_LEFT: OVERRIDE},
+    )
+    model = DropoutSVC(0.2).fit(X, y)
+    page = render(gather({RIGHT_TO_LEFT: model, OVERRIDE: model}, X, y, plan))
+    Reader(page)
+    for name in (RIGHT_TO_LEFT, OVERRIDE):
+        assert page.count(name) == page.count(f"\u2068{name}\u2069") > 8

@@ -74,6 +74,30 @@ def test_text_that_looks_like_numbers_and_numbers_like_text():
         encoder.transform(new)
 
 
+def test_text_and_numbers_in_one_column_are_text():
+    frame = pd.DataFrame({"m": [1, "x", 2.0, None, True], "n": [1.0, 2, 3, 4, 5]})
+    encoder = TableEncoder().fit(frame)
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["n", "m_1", "m_2", "m_True", "m_x"]
+    expected = [[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [0] * 4, [0, 0, 1, 0]]
+    np.testing.assert_array_equal(encoder.transform(frame)[:, 1:], expected)
+    as_text = frame.assign(m=["1", "x", "2", None, "True"])
+    as_numbers = frame.assign(m=[1.0, np.nan, 2.0, np.nan, np.nan])
+    np.testing.assert_array_equal(encoder.transform(as_text)[:, 1:], expected)
+    found = encoder.transform(as_numbers)[:, 1:]
+    np.testing.assert_array_equal(found[:3], [[1, 0, 0, 0], [0] * 4, [0, 1, 0, 0]])
+
+
+def test_names_of_features_do_not_clash():
+    frame = pd.DataFrame(
+        {"col_a": [1.0, 2.0], "col": ["a", "b"], "x_y": ["z", "z"], "x": ["y_z", "y_z"]}
+    )
+    encoder = TableEncoder().fit(frame)
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["col_a", "col_a (2)", "col_b", "x_y_z", "x_y_z (2)"]
+    assert encoder.transform(frame).shape == (2, 5)
+
+
 def test_empty_columns_are_left_out():
     with pytest.warns(UserWarning, match="Empty and left out: column 'none'"):
         encoder = TableEncoder().fit(FRAME.assign(none=np.nan))

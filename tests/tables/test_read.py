@@ -110,6 +110,22 @@ def test_svmlight_as_it_was_in_training(tmp_path):
         read_table(written(tmp_path / "zero.svm", "1 0:5.0\n"), first_index=1)
 
 
+def test_one_large_index_does_not_take_all_memory(tmp_path):
+    """21 bytes that mention the feature 2,000,000,000."""
+    path = written(tmp_path / "t.svm", "1 1:1 2000000000:1\n0 1:2\n")
+    with pytest.raises(TableError, match=r"feature 2,000,000,000, but holds only 3"):
+        read_table(path)
+    with pytest.warns(UserWarning, match="beyond the 5 known ones are ignored"):
+        assert read_table(path, n_features=5).X.shape == (2, 5)
+    assert read_table(path, n_features=2_000_000_000).X.shape == (2, 2_000_000_000)
+    path = written(tmp_path / "u.svm", "1 1:1 1000000:1\n0 1:2\n")
+    assert read_table(path).X.shape == (2, 1_000_000)
+    parts = {"data": [1.0], "indices": [7], "indptr": [0, 1]}
+    np.savez(tmp_path / "t.npz", **parts, shape=[1, 10**12])
+    with pytest.raises(TableError, match="but holds only 1 entries"):
+        read_table(tmp_path / "t.npz")
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, bool])
 def test_npz(dtype, tmp_path):
     matrix = sp.csr_array(X.astype(dtype))

@@ -1,19 +1,21 @@
-"""The ways to solve the robust linear program, by name."""
+"""Dekel and Shamir 2008: the robust linear program, the Perceptron, feature values."""
 
 from __future__ import annotations
 
-from noiseproof._deletion.base import RobustLPResult, RobustLPSolver
-from noiseproof._deletion.chunks import in_chunks
 from noiseproof._deletion.feature_values import mutual_info_values
-from noiseproof._deletion.highs import highs
-from noiseproof._deletion.interior import interior
+from noiseproof._deletion.hinge import DeletionHinge
+from noiseproof._deletion.interior import interior_point
+from noiseproof._deletion.perceptron import learn_rows
+from noiseproof._deletion.solving import RobustLPResult, RobustLPSolver, in_chunks
 
-ROBUST_LP_SOLVERS: dict[str, RobustLPSolver] = {"interior": interior, "highs": highs}
+ROBUST_LP_SOLVERS: dict[str, RobustLPSolver] = {"interior": interior_point}
 
 __all__ = [
     "ROBUST_LP_SOLVERS",
+    "DeletionHinge",
     "RobustLPResult",
     "RobustLPSolver",
     "in_chunks",
+    "learn_rows",
     "mutual_info_values",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
+from noiseproof._rows import canonical, column_blocks
 from noiseproof._sklearn import _check_sample_weight
 
 _BLOCK = 1 << 22  # entries of a dense block of columns
@@ -46,34 +45,26 @@ def mutual_info_values(
     array([1.53, 0.47])
     """
     # Numba is imported here, at the first call, to keep the import light
-    from noiseproof._deletion.feature_value_kernels import best_thresholds
+    from noiseproof._deletion.kernels import best_thresholds
 
     X, y = check_X_y(
-        X, y, accept_sparse=["csc", "csr"], dtype=None, ensure_all_finite="allow-nan"
+        X, y, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan"
     )
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    X = canonical(X)
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
     classes, labels = np.unique(y, return_inverse=True)
     totals = np.bincount(labels, weights, minlength=len(classes))
     labels = labels.astype(np.uint64)
     information = np.zeros(X.shape[1])
-    for columns, part in _column_blocks(X):
-        parts = part.data, part.indices.view("u4"), part.indptr.view("u4")
-        best_thresholds(*parts, labels, weights, totals, information[columns])
+    for columns, part in column_blocks(X, _BLOCK):
+        # most indices are of 32 bits: one compiled loop serves all
+        where = (ids.astype(np.uint32) for ids in (part.indices, part.indptr))
+        best_thresholds(
+            part.data, *where, labels, weights, totals, information[columns]
+        )
     scale = information.sum()
     if not scale > 0:
         return np.ones(X.shape[1])
     return information * (X.shape[1] / scale)
-
-
-def _column_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
-    """Some columns at a time, as CSC with 32-bit indices."""
-    n, d = X.shape
-    width = max(1, min(d, _BLOCK // max(n, 1)))
-    if sp.issparse(X):
-        X = sp.csc_array(X)
-    for lo in range(0, d, width):
-        columns = slice(lo, min(d, lo + width))
-        part = sp.csc_array(X[:, columns], dtype=np.float64)
-        part.indices = part.indices.astype(np.int32, copy=False)
-        part.indptr = part.indptr.astype(np.int32, copy=False)
-        yield columns, part

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows import unsigned
-from noiseproof.attacks.feature_deletion import effective_budget
+from noiseproof._rows import unsigned, with_values
+from noiseproof.attacks import effective_budget
 
 Array = NDArray[np.float64]
 
-_TINY = 1e-300
+TINY = 1e-300  # instead of zero, to divide by
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,17 @@ class DeletionHinge:
         """Row pointers, columns and entries, as compiled loops want them."""
         return unsigned(self.X)
 
+    def take(self, rows: Any) -> Self:
+        """The problem of some of the rows."""
+        return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
+
+    def entries_of(self, rows: Any) -> NDArray[Any]:
+        """Places of the stored entries of some rows among those of all."""
+        return with_values(self.X, np.arange(self.X.nnz))[rows].data
+
     def excess(self, w: Array, b: float) -> Array:
         """φ_i, the row losses before the hinge."""
-        from noiseproof._deletion.hinge_kernels import excess
+        from noiseproof._deletion.kernels import excess
 
         phi = np.empty(len(self.y))
         bounds = (self.values, self.limit, self.price, self.base)
@@ -106,7 +114,7 @@ class DeletionHinge:
 
     def lower_bound(self, p: Array, q: Array) -> float:
         """The dual value at (p, q), once made feasible: no F is below it."""
-        from noiseproof._deletion.hinge_kernels import dual_sums
+        from noiseproof._deletion.kernels import dual_sums
 
         p = self._balanced(np.clip(p, 0.0, 1.0))
         sums = np.zeros(self.X.shape[1])
@@ -121,9 +129,8 @@ class DeletionHinge:
         """Shrink the heavier class until Σ s y p = 0, which a free b demands."""
         if not self.fit_intercept:
             return p
-        up, down = (float((self.weights * p)[self.y == c].sum()) for c in (1, -1))
+        mass = self.weights * p
+        up, down = (float(mass[self.y == sign].sum()) for sign in (1, -1))
         least = min(up, down)
-        ratio = np.where(
-            self.y > 0, least / max(up, least, 1e-300), least / max(down, least, 1e-300)
-        )
-        return p * ratio
+        shrink = least / max(up, TINY), least / max(down, TINY)
+        return p * np.where(self.y > 0, *shrink)

@@ -14,17 +14,16 @@ make up, stays what it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from noiseproof._invariant.base import InvariantResult
 from noiseproof._invariant.column_generation import generate
-from noiseproof._invariant.linear_dual import LinearDual
-from noiseproof._invariant.risk import Array, Cuts, LinearRisk
+from noiseproof._invariant.duals import LinearDual
+from noiseproof._invariant.loss import Index
+from noiseproof._invariant.risk import Cuts, InvariantResult, LinearRisk
+from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
 _PARTS = 4096
@@ -33,46 +32,27 @@ _PARTS = 4096
 def bundle(
     risk: LinearRisk, stop: Stop, rng: Any = None, *, n_parts: int = _PARTS
 ) -> InvariantResult:
-    """Minimise R; `rng` is not used.
-
-    Parameters
-    ----------
-    risk : LinearRisk
-        What to minimise.
-    stop : Stop
-        When to stop; an iteration is a pass over the rows.
-    rng : object
-        For the signature of all solvers.
-    n_parts : int
-        At most so many parts.
-    """
+    """Minimise R; an iteration is a pass over the rows, and `rng` is not used."""
     if len(risk.mass) <= n_parts:
-        return generate(Model(risk), stop)
-    result = generate(Model(Parts(risk, n_parts)), stop)
+        return generate(LeanDual(risk), stop)
+    result = generate(LeanDual(PartitionedRisk(risk, n_parts)), stop)
     cuts = risk.worst(result.function)
-    return replace(result, weights=risk.mass * (cuts.value >= risk.floor))
+    result.weights = risk.mass * (cuts.value >= risk.floor)
+    return result
 
 
-class Model(LinearDual):
+class LeanDual(LinearDual):
     """The dual restricted to cuts that have weight, or had it a round ago."""
 
     def extend(self, margin: float) -> int:
-        from noiseproof._invariant.bundle_kernels import drop_idle
+        from noiseproof._invariant.kernels import drop_idle
 
         drop_idle(self.size, self.beta, self.delta, self.age, self.cut, self.Q)
         return super().extend(margin)
 
 
-class Parts(LinearRisk):
-    """The same risk with rows dealt into parts, which count as rows.
-
-    Parameters
-    ----------
-    risk : LinearRisk
-        The risk of single rows.
-    n_parts : int
-        Number of parts.
-    """
+class PartitionedRisk(LinearRisk):
+    """The same risk with rows dealt into `n_parts` parts, which count as rows."""
 
     def __init__(self, risk: LinearRisk, n_parts: int):
         self.risk = risk
@@ -83,7 +63,7 @@ class Parts(LinearRisk):
         self._means = sp.csr_array((shares, (part, np.arange(n))), (n_parts, n))
         super().__init__(mass, self._means @ risk.floor, risk.alpha, risk.n_weights)
 
-    def worst(self, w: Array, rows: NDArray[np.intp] | None = None) -> Cuts:
+    def worst(self, w: Array, rows: Index | None = None) -> Cuts:
         cuts = self.risk.worst(w)
         active = cuts.value > self.risk.floor
         psi = self._means @ sp.diags_array(active.astype(float)) @ cuts.psi

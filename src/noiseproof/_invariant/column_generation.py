@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof._invariant.base import InvariantResult, Search
-from noiseproof._invariant.kernel_dual import KernelDual
-from noiseproof._invariant.kernel_risk import KernelRisk
-from noiseproof._invariant.linear_dual import LinearDual
-from noiseproof._invariant.risk import LinearRisk
+from noiseproof._invariant.duals import KernelDual, LinearDual, WorkingSets
+from noiseproof._invariant.risk import InvariantResult, KernelRisk, LinearRisk
 from noiseproof._stop import Stop
 
 _VIOLATION = 0.1  # of the accuracy asked for: a cut must be so much too high
@@ -28,35 +25,25 @@ _STEPS = 2  # within a block, before the next one has its turn
 def column_generation(
     risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
 ) -> InvariantResult:
-    """Minimise R; `rng` is not used.
-
-    Parameters
-    ----------
-    risk : LinearRisk or KernelRisk
-        What to minimise.
-    stop : Stop
-        When to stop; an iteration is a round.
-    rng : object
-        For the signature of all solvers.
-    """
+    """Minimise R; an iteration is a round, and `rng` is not used."""
     dual = LinearDual(risk) if isinstance(risk, LinearRisk) else KernelDual(risk)
     return generate(dual, stop)
 
 
-def generate(dual: LinearDual | KernelDual, stop: Stop) -> InvariantResult:
+def generate(dual: WorkingSets, stop: Stop) -> InvariantResult:
     """Rounds of looking for cuts and raising the dual over those found so far."""
-    search, n_cuts = Search(stop), 0
+    result = InvariantResult()
     for _ in range(stop.max_iter):
-        if search.is_over(dual.look(), dual.bound, dual):
+        if result.advance(dual.look(), dual.bound, dual, stop):
             break
-        wanted = stop.tol * abs(search.value)
-        n_cuts += dual.extend(_VIOLATION * wanted)
-        goal = max(_SHARE * (search.value - search.bound), _ENOUGH * wanted)
-        ascend(dual, goal)
-    return search.result(dual.weights, n_cuts)
+        wanted = stop.tol * abs(result.value)
+        result.n_cuts += dual.extend(_VIOLATION * wanted)
+        ascend(dual, max(_SHARE * (result.value - result.bound), _ENOUGH * wanted))
+    result.weights = dual.weights
+    return result
 
 
-def ascend(dual: LinearDual | KernelDual, goal: float) -> None:
+def ascend(dual: WorkingSets, goal: float) -> None:
     """Raise the restricted dual until its own gap is below `goal`.
 
     Blocks without excess are left out of further sweeps until all others are done.

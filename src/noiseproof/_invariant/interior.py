@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from noiseproof._invariant.working_sets import Array, Index
+from noiseproof._invariant.loss import Index
+from noiseproof._rows import Array
 
 _ITERATIONS = 100
 _TARGET = 0.1  # of μ, in each step
@@ -30,22 +31,10 @@ _NOTHING = 1e-8  # of a row's weight
 def interior(
     psi: Array, delta: Array, start: Index, mass: Array, alpha: float, goal: float
 ) -> Array:
-    """Weights β of the cuts near the optimum.
+    """Weights β of the cuts near the optimum, where the gap is below `goal`.
 
-    Parameters
-    ----------
-    psi : array of shape (m, n_weights)
-        Cuts, those of one row after those of the other.
-    delta : array of shape (m,)
-        Their heights.
-    start : array of int of shape (n,)
-        Where the cuts of each row begin.
-    mass : array of shape (n,)
-        Weights of the rows.
-    alpha : float
-        Strength of the penalty.
-    goal : float
-        Gap to reach.
+    The cuts of one row, ψ of shape (m, n_weights) and δ, follow those of the other;
+    `start` says where those of each row begin, and `mass` what their β sum to.
     """
     counts = np.diff(np.append(start, len(delta)))
     owner = np.repeat(np.arange(len(start)), counts)

@@ -14,15 +14,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noiseproof._invariant.base import InvariantResult, Search
-from noiseproof._invariant.candidates import Segments
-from noiseproof._invariant.kernel_risk import KernelRisk, KernelRows
-from noiseproof._invariant.risk import Array, Cuts, LinearRisk, squared_norm
+from noiseproof._invariant.loss import Index
+from noiseproof._invariant.risk import (
+    Cuts,
+    InvariantResult,
+    KernelRisk,
+    KernelRows,
+    LinearRisk,
+    squared_norm,
+)
+from noiseproof._rows import Array
 from noiseproof._stop import Stop
-
-Rows = NDArray[np.intp]
 
 _BATCH = 4
 
@@ -30,35 +33,26 @@ _BATCH = 4
 def pegasos(
     risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
 ) -> InvariantResult:
-    """Minimise R by stochastic steps.
-
-    Parameters
-    ----------
-    risk : LinearRisk or KernelRisk
-        What to minimise.
-    stop : Stop
-        When to stop; an iteration is a pass over the rows.
-    rng : RandomState
-        For the order of the rows.
-    """
-    walk = _Walk(risk, np.random.RandomState(0) if rng is None else rng)
-    search = Search(stop)
+    """Minimise R; an iteration is a pass over the rows, which `rng` puts in order."""
+    descent = Descent(risk, np.random.RandomState(0) if rng is None else rng)
+    result, mean = InvariantResult(), descent.iterate
     for _ in range(stop.max_iter):
-        walk.run()
-        if search.is_over(walk.path.value_of_mean(), walk.bound, walk.path):
+        descent.run()
+        if result.advance(mean.value_of_mean(), descent.bound, mean, stop):
             break
-    return search.result(walk.moved, walk.n_cuts)
+    result.weights, result.n_cuts = descent.moved, descent.n_cuts
+    return result
 
 
-class _Walk:
+class Descent:
     """The steps, and what the dual knows about them."""
 
     def __init__(self, risk: LinearRisk | KernelRisk, rng: Any):
         self.risk, self.rng = risk, rng
-        self.path = (
-            LinearPath(risk) if isinstance(risk, LinearRisk) else KernelPath(risk)
+        self.iterate: LinearIterate | KernelIterate = (
+            LinearIterate(risk) if isinstance(risk, LinearRisk) else KernelIterate(risk)
         )
-        self.radius2 = 2 * self.path.value_of_mean() / risk.alpha
+        self.radius2 = 2 * self.iterate.value_of_mean() / risk.alpha
         n = len(risk.mass)
         self.n_batches = -(-n // _BATCH)
         self.moved, self.n_cuts, self.t = np.zeros(n), 0, 0
@@ -67,19 +61,20 @@ class _Walk:
 
     @property
     def bound(self) -> float:
-        return self.height - 0.5 * self.risk.alpha * self.path.norm2()
+        """The dual value, which no R is below."""
+        return self.height - 0.5 * self.risk.alpha * self.iterate.norm2()
 
     def run(self) -> None:
         """One pass; every row once."""
         order = self.rng.permutation(len(self.risk.mass))
         for rows in np.array_split(order, self.n_batches):
             self._step(rows)
-        self.path.refresh()
+        self.iterate.refresh()
 
-    def _step(self, rows: Rows) -> None:
+    def _step(self, rows: Index) -> None:
         self.t += 1
         share = 1.0 / self.t
-        value, delta = self.path.find(rows)
+        value, delta = self.iterate.find(rows)
         floor, mass = self.risk.floor[rows], self.n_batches * self.risk.mass[rows]
         active = value > floor
         self.moved[rows[active]] += mass[active]
@@ -87,16 +82,16 @@ class _Walk:
         heights = float(mass @ np.where(active, delta, floor))
         self.height += share * (heights - self.height)
         self.null += share * (float(mass @ floor) - self.null)
-        self.path.move(1.0 - share, -share / self.risk.alpha * mass * active)
-        norm2 = self.path.norm2()
+        self.iterate.move(1.0 - share, -share / self.risk.alpha * mass * active)
+        norm2 = self.iterate.norm2()
         if norm2 > self.radius2:
             back = np.sqrt(self.radius2 / norm2)
-            self.path.move(back, np.zeros(len(rows)))
+            self.iterate.move(back, np.zeros(len(rows)))
             self.height = back * self.height + (1 - back) * self.null
-        self.path.average(2.0 / (self.t + 1))
+        self.iterate.average(2.0 / (self.t + 1))
 
 
-class LinearPath:
+class LinearIterate:
     """f as a weight vector w, and the mean of those on the way."""
 
     def __init__(self, risk: LinearRisk):
@@ -106,10 +101,9 @@ class LinearPath:
 
     @property
     def function(self) -> Array:
-        """The mean weights."""
         return self.mean.copy()
 
-    def find(self, rows: Rows) -> tuple[Array, Array]:
+    def find(self, rows: Index) -> tuple[Array, Array]:
         """Values and δ of the worst cuts of some rows."""
         self._cuts = self.risk.worst(self.w, rows)
         return self._cuts.value, self._cuts.delta
@@ -130,34 +124,28 @@ class LinearPath:
         return self.risk.value(self.mean, self.risk.worst(self.mean))
 
     def refresh(self) -> None:
-        """Nothing is kept besides w."""
+        """Nothing to do: w is all there is."""
 
 
-class KernelPath:
-    """f as coefficients A of points, with its scores F of all candidates."""
+class KernelIterate:
+    """f as coefficients A of points, their mean, and scores F of all candidates."""
 
     def __init__(self, risk: KernelRisk):
         self.risk, self.rows = risk, KernelRows(risk)
         self.A, self.mean = np.zeros((2, 0, risk.k))
-        self._place = np.full(risk.candidates.X.shape[0], -1)
-        self.F = np.zeros((len(self._place), risk.k))
+        self.F = np.zeros((len(self.rows.place), risk.k))
 
     @property
-    def function(self) -> tuple[Rows, Array]:
-        """The points as candidates, and their mean coefficients."""
+    def function(self) -> tuple[Index, Array]:
         return self.rows.points.copy(), self.mean.copy()
 
-    def find(self, rows: Rows) -> tuple[Array, Array]:
+    def find(self, rows: Index) -> tuple[Array, Array]:
         """Values and δ of the worst cuts of some rows."""
-        listed, costs = self.risk.candidates, self.risk.costs
-        ids = listed.of(rows)
-        mine, own = Segments(listed.counts[rows]), self.risk.own[rows]
-        losses = costs.losses(self.F[ids], own[mine.owner], mine.rank)
-        worst = mine.argmax(losses.max(axis=1))
-        rival, here = losses[worst].argmax(axis=1), np.arange(len(rows))
-        self._found = ids[worst], rival, own, costs.scale[own, rival]
-        delta = costs.delta(own, mine.rank[worst])[here, rival]
-        return losses[worst, rival], delta
+        items, runs = self.risk.candidates.part(rows)
+        own, costs = self.risk.own[rows], self.risk.costs
+        worst, rival, value, delta = costs.worst(self.F[items], own, runs)
+        self._found = items[worst], rival, own
+        return value, delta
 
     def move(self, shrink: float, amounts: Array) -> None:
         """Make f into shrink f + Σ amounts ψ, over the cuts found last."""
@@ -166,20 +154,17 @@ class KernelPath:
         used = np.flatnonzero(amounts)
         if not len(used):
             return
-        points, rival, own, scale = (part[used] for part in self._found)
-        self._add_points(points[self._place[points] < 0])
+        points, rival, own = (part[used] for part in self._found)
+        fresh = points[self.rows.place[points] < 0]
+        self.rows.extend(fresh)
+        more = ((0, len(fresh)), (0, 0))
+        self.A, self.mean = np.pad(self.A, more), np.pad(self.mean, more)
         change, here = np.zeros((len(used), self.risk.k)), np.arange(len(used))
-        change[here, rival] = amounts[used] * scale
-        change[here, own] = -amounts[used] * scale
-        places = self._place[points]
+        scaled = amounts[used] * self.risk.costs.scale[own, rival]
+        change[here, rival], change[here, own] = scaled, -scaled
+        places = self.rows.place[points]
         self.A[places] += change
         self.F += self.rows.take(places).T @ change
-
-    def _add_points(self, points: Rows) -> None:
-        self._place[points] = len(self.A) + np.arange(len(points))
-        self.rows.extend(points)
-        more = ((0, len(points)), (0, 0))
-        self.A, self.mean = np.pad(self.A, more), np.pad(self.mean, more)
 
     def norm2(self) -> float:
         return float((self.A * self.F[self.rows.points]).sum())
@@ -190,8 +175,7 @@ class KernelPath:
     def value_of_mean(self) -> float:
         scores = self.rows.scores(self.mean)
         norm2 = float((self.mean * scores[self.rows.points]).sum())
-        losses = self.risk.tops(self.risk.losses(scores))
-        return float(self.risk.mass @ losses + 0.5 * self.risk.alpha * norm2)
+        return self.risk.value(self.risk.losses(scores), norm2)
 
     def refresh(self) -> None:
         """F from A, without the rounding of many steps."""

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from noiseproof._marginal.irls import irls
-from noiseproof._marginal.lbfgs import lbfgs
-from noiseproof._marginal.newton import newton
+from noiseproof._marginal.losses import LOSSES, Loss, expectations, make_loss
+from noiseproof._marginal.objective import Objective, Solution, marginal_objective
+from noiseproof._marginal.online import OnlineState, Patience
 from noiseproof._marginal.penalty import NoisingPenalty, penalty
-from noiseproof._marginal.smoothing import Solver, minimize
-from noiseproof._marginal.solving import Result
+from noiseproof._marginal.solving import SOLVERS, Solver, check_solver, minimize
 from noiseproof._stop import Stop
 
-SOLVERS: dict[str, Solver] = {"newton": newton, "lbfgs": lbfgs, "irls": irls}
-
-
-def check_solver(name: str, has_majorizer: bool, loss: str) -> Solver:
-    """The solver of that name, if it can serve a loss; else one sentence why not."""
-    able = [s for s in SOLVERS if has_majorizer or s != "irls"]
-    legal = ", ".join(repr(s) for s in able)
-    if name not in SOLVERS:
-        raise ValueError(f"solver={name!r} is not known; use one of {legal}.")
-    if name not in able:
-        raise ValueError(
-            f"solver='irls' needs a loss with a quadratic majoriser, which {loss} "
-            f"does not have; use one of {legal}."
-        )
-    return SOLVERS[name]
-
-
 __all__ = [
+    "LOSSES",
     "SOLVERS",
+    "Loss",
     "NoisingPenalty",
-    "penalty",
-    "Result",
+    "Objective",
+    "OnlineState",
+    "Patience",
+    "Solution",
     "Solver",
     "Stop",
     "check_solver",
+    "expectations",
+    "make_loss",
+    "marginal_objective",
     "minimize",
+    "penalty",
 ]

@@ -1,22 +1,31 @@
-"""Preconditioned conjugate gradients for several classes at once."""
+"""Conjugate gradients for the steps of Newton's method, several classes at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from noiseproof._rows import Array
+from noiseproof._marginal.objective import Curvature, Objective
+from noiseproof._rows import Array, as_dense, values, with_values
 
-if TYPE_CHECKING:
-    from noiseproof._marginal.objective import PenalizedCurvature
-
-
-_FLAT = 1e-8  # keeps the intercept's share positive where a kinked loss is flat
+# Part of the mean diagonal below which a number counts as zero. Only the intercept of
+# a kinked loss has none at all where the loss is flat; but weights of features whose
+# scales differ by 1e12 have diagonals that differ by 1e24, and must keep them.
+_FLAT = 1e-30
+_MAX_ITER = 250
+# Classes that are done still ride along in a pass until this part of them is left
+_COMPACT = 0.75
+# A gain is believed when the last iteration, had it gone on like that, would have made
+# up at most this part of it (Nash and Sofer 1990)
+_STALLED = 0.5
+# An exact Newton step, near the minimum, shrinks what is left to gain about so far
+_REACH = 1e4
+_PATIENCE = 10  # iterations; from then on another step costs less
+_MEASURE = 0.1  # accuracy of an inner run that only tells what is left to gain
 
 
 class Preconditioner:
@@ -36,13 +45,21 @@ class Preconditioner:
     """
 
     def __init__(self, diagonal: Array, stiff: Sequence[Any]):
-        typical = np.abs(diagonal).mean(axis=1, keepdims=True)
-        positive = np.maximum(diagonal, _FLAT * np.maximum(typical, 1e-300))
+        # negative only where a loss is not convex: its size is a scale all the same
+        size = np.abs(diagonal)
+        typical = np.maximum(size.mean(axis=1, keepdims=True), 1e-270)
+        positive = np.maximum(size, _FLAT * typical)
         self._inverse = 1 / positive
         self._corrections = [
             None if U is None else _Correction(positive[k], U)
             for k, U in enumerate(stiff)
         ]
+
+    @classmethod
+    def of(cls, curvature: Curvature) -> Preconditioner:
+        """An approximate inverse of the curvature."""
+        diagonal = curvature.diagonal
+        return cls(diagonal, [curvature.stiff_rows(k) for k in range(len(diagonal))])
 
     def solve(self, R: Array) -> Array:
         """Approximate H⁻¹ r for each class."""
@@ -65,16 +82,15 @@ class _Correction:
     """(diag(D) + Uᵀ U)⁻¹ for one class, with D what the stiff rows leave of it."""
 
     def __init__(self, diagonal: Array, U: Any):
-        squares = U.multiply(U) if sp.issparse(U) else U * U
-        own = np.asarray(squares.sum(axis=0)).ravel()
+        own = np.asarray(with_values(U, values(U) ** 2).sum(axis=0)).ravel()
         self.U = U
         self.D = np.maximum(diagonal - own, 1e-6 * diagonal)
         self.direct = U.shape[0] > U.shape[1]
         if self.direct:
-            matrix = _dense(U.T @ U) + np.diag(self.D)
+            matrix = as_dense(U.T @ U) + np.diag(self.D)
         else:
             scaled = U / np.sqrt(self.D)
-            matrix = _dense(scaled @ scaled.T) + np.eye(U.shape[0])
+            matrix = as_dense(scaled @ scaled.T) + np.eye(U.shape[0])
         self.factor = cho_factor(matrix, overwrite_a=True)
 
     def solve(self, r: Array) -> Array:
@@ -82,21 +98,6 @@ class _Correction:
             return np.asarray(cho_solve(self.factor, r))
         z = r / self.D
         return np.asarray(z - (self.U.T @ cho_solve(self.factor, self.U @ z)) / self.D)
-
-
-def _dense(matrix: Any) -> Array:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-
-
-_MAX_ITER = 250
-# Classes that are done still ride along in a pass until this part of them is left
-_COMPACT = 0.75
-# A gain is believed when the last iteration, had it gone on like that, would have made
-# up at most this part of it (Nash and Sofer 1990)
-_STALLED = 0.5
-# An exact Newton step, near the minimum, shrinks what is left to gain about so far
-_REACH = 1e4
-_PATIENCE = 10  # iterations; from then on another step costs less
 
 
 class Step(NamedTuple):
@@ -125,7 +126,7 @@ def dot(A: Array, B: Array) -> Array:
 
 
 def newton_step(
-    curvature: PenalizedCurvature,
+    curvature: Curvature,
     gradient: Array,
     accuracy: float | Array,
     decisive: float | Array = 0.0,
@@ -142,7 +143,7 @@ def newton_step(
     (a non-convex loss) it stops with what it has, at least the preconditioned gradient
     step.
     """
-    run = _Run(curvature, gradient, accuracy, decisive, target)
+    run = _InnerRun(curvature, gradient, accuracy, decisive, target)
     for _ in range(_MAX_ITER):
         if not run.active.any():
             break
@@ -150,7 +151,7 @@ def newton_step(
     return run.result()
 
 
-class _Run:
+class _InnerRun:
     """State of the classes still in work; the others have left into `out`."""
 
     _PER_CLASS = (
@@ -160,7 +161,7 @@ class _Run:
 
     def __init__(
         self,
-        curvature: PenalizedCurvature,
+        curvature: Curvature,
         gradient: Array,
         accuracy: float | Array,
         decisive: float | Array,
@@ -169,7 +170,7 @@ class _Run:
         k = len(gradient)
         self.iterations = 0
         self.curvature = curvature
-        self.preconditioner = curvature.preconditioner()
+        self.preconditioner = Preconditioner.of(curvature)
         self.classes = np.arange(k)
         self.P = np.zeros_like(gradient)
         self.gain = np.zeros(k)
@@ -243,3 +244,8 @@ class _Run:
         """Step and gain of all classes."""
         self._store()
         return self.out
+
+
+def newton_gain(point: Objective) -> Array:
+    """What a Newton step would gain: the suboptimality of each class, measured."""
+    return newton_step(point.hessian(), point.gradient, _MEASURE, np.inf).gain

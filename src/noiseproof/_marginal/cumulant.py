@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noiseproof._marginal.losses.base import CumulantLoss
-from noiseproof._marginal.terms import Parameters
+from noiseproof._marginal.objective import Loss, Term
 from noiseproof._rows import Array, Design, EntryBlock
 from noiseproof.noise import Cumulants, Noise
 
 _SIGNS = (-1.0, 1.0)
 
 
-class CumulantTerm(Parameters):
+class CumulantLoss(Loss):
+    """A row loss f(K) + linear * m, with K = log E exp(slope * noisy score)."""
+
+    def slope(self, y: Array) -> Array:
+        """Where the cumulant is taken: -1 or +1 for each row."""
+        raise NotImplementedError
+
+    def linear(self, y: Array) -> Array:
+        """Coefficient of the mean score, zero for most losses."""
+        return np.zeros_like(y)
+
+    def value(self, K: Array) -> Array:
+        """f(K)."""
+        raise NotImplementedError
+
+    def derivatives(self, K: Array) -> tuple[Array, Array]:
+        """f'(K) and f''(K)."""
+        raise NotImplementedError
+
+    def plain(self, y: Array, m: Array) -> Array:
+        """The loss without noise, at score `m`."""
+        return self.value(self.slope(y) * m) + self.linear(y) * m
+
+    def term(
+        self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
+    ) -> Term:
+        """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""
+        slopes, none = weights * self.linear(y), np.zeros_like(y)
+        linear = np.zeros((len(y), design.shape[1] + intercept))
+        term = CumulantTerm(
+            design, self.slope(y), weights, noise, self, intercept, linear, linear, none
+        )
+        if not slopes.any():
+            return term
+        # the gradient of Σ c linear m is the same everywhere
+        zero = np.zeros((len(y), design.shape[1]))
+        pulled = design.pullback(slopes, none, zero, 2)
+        return replace(term, linear=term.join(pulled, slopes.sum(axis=1)))
+
+
+@dataclass(eq=False)
+class CumulantTerm(Term):
     """Σ_i c_i [f(K_i) + linear_i m_i], K_i = σ_i b + Σ_d cgf(x_id, σ_i w_d).
 
     σ is -1 or +1, as the loss says. cgf(x, t) is split in cgf(x, t) - cgf(0, t),
@@ -24,38 +66,45 @@ class CumulantTerm(Parameters):
     its σ alone: so sparse data stays sparse for every noise. The second derivative of
     K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K.
 
-    Parameters are those of `MomentTerm`, with the noise in place of its variance law.
+    Parameters
+    ----------
+    design : Design
+        The data, n rows of d features.
+    signs : array of shape (k, n)
+        σ, a row per class.
+    weights : array of shape (n,)
+        C times the sample weights.
+    noise : Noise
+        What corrupts the features.
+    loss : CumulantLoss
+        The row loss.
+    fit_intercept : bool
+        Whether θ ends in an intercept.
+    linear : array of shape (k, d + 1)
+        Gradient of Σ c linear m.
+    theta : array of shape (k, d + 1)
+        Where the term is.
+    K : array of shape (k, n)
+        Cumulant of every score there.
     """
 
-    def __init__(
-        self,
-        design: Design,
-        y: Array,
-        weights: Array,
-        noise: Noise,
-        loss: CumulantLoss,
-        fit_intercept: bool,
-    ):
-        self.design = design
-        self.weights = weights
-        self.noise = noise
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.signs = loss.slope(y)
-        self.linear = self._pull_linear(weights * loss.linear(y))
-
-    def _pull_linear(self, slopes: Array) -> Array:
-        """Gradient of Σ c linear m, the same everywhere."""
-        if not slopes.any():
-            return np.zeros((len(slopes), self.design.shape[1] + self.fit_intercept))
-        zero = np.zeros((len(slopes), self.design.shape[1]))
-        G = self.design.pullback(slopes, np.zeros_like(slopes), zero, 2)
-        return self.join(G, slopes.sum(axis=1))
+    design: Design
+    signs: Array
+    weights: Array
+    noise: Noise
+    loss: CumulantLoss
+    fit_intercept: bool
+    linear: Array
+    theta: Array
+    K: Array
 
     @property
-    def null_value(self) -> Array:
-        """Value at θ = 0, where neither data nor noise matters."""
-        return self.loss.value(np.zeros_like(self.signs)) @ self.weights
+    def shape(self) -> tuple[int, int]:
+        return self.linear.shape
+
+    @property
+    def bound(self) -> float | Array:
+        return self.noise.max_slope()
 
     def stored(self, k: int, w: Array) -> Iterator[tuple[EntryBlock, Cumulants]]:
         """Cumulants of the stored entries beyond those of a zero, block by block."""
@@ -73,7 +122,7 @@ class CumulantTerm(Parameters):
         """Cumulants of a row of zeros, per feature."""
         return self.noise.cumulants(np.zeros_like(w), sign * w)
 
-    def at(self, theta: Array) -> CumulantPoint:
+    def at(self, theta: Array) -> Self:
         W, b = self.split(theta)
         K = self.signs * b[:, None]
         for k, w in enumerate(W):
@@ -82,97 +131,57 @@ class CumulantTerm(Parameters):
             for block, entries in self.stored(k, w):
                 K[k, block.rows] += block.row_sums(entries.value)
         K[np.isnan(K)] = np.inf
-        return CumulantPoint(self, theta, K)
+        return replace(self, theta=theta, K=K)
 
-    def restrict(self, classes: Any) -> CumulantTerm:
-        part = object.__new__(CumulantTerm)
-        vars(part).update(vars(self))
-        part.signs, part.linear = self.signs[classes], self.linear[classes]
-        return part
+    def ray(self, P: Array) -> Callable[[Array], Self]:
+        """Cumulants have no short cut: each step is a pass."""
+        return lambda alpha: self.at(self.theta + alpha[:, None] * P)
 
-    def smoothed(self, smoothing: float) -> CumulantTerm:
-        return self  # these losses have no kinks
-
-
-class CumulantPoint:
-    """The term at one θ: the cumulant of every score, and what follows from it."""
-
-    def __init__(self, term: CumulantTerm, theta: Array, K: Array):
-        self.term = term
-        self.theta = theta
-        self.K = K
+    def restrict(self, classes: Any) -> Self:
+        names = ("signs", "linear", "theta", "K")
+        return replace(self, **{name: getattr(self, name)[classes] for name in names})
 
     @cached_property
     def value(self) -> Array:
-        loss = self.term.loss.value(self.K) @ self.term.weights
-        return loss + np.einsum("kd,kd->k", self.term.linear, self.theta)
-
-    @property
-    def smoothing_gap(self) -> Array:
-        return np.zeros(len(self.theta))
+        loss = self.loss.value(self.K) @ self.weights
+        return loss + np.einsum("kd,kd->k", self.linear, self.theta)
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
-        first, second = self.term.loss.derivatives(self.K)
-        return self.term.weights * first, self.term.weights * second
+        first, second = self.loss.derivatives(self.K)
+        return self.weights * first, self.weights * second
 
     @cached_property
     def gradient(self) -> Array:
-        term, first = self.term, self._slopes[0]
-        W, _ = term.split(self.theta)
+        first = self._slopes[0]
+        W, _ = self.split(self.theta)
         G = np.zeros_like(W)
         for k, w in enumerate(W):
-            pull = term.signs[k] * first[k]
+            pull = self.signs[k] * first[k]
             for sign in _SIGNS:
-                G[k] += pull[term.signs[k] == sign].sum() * term.zeros(w, sign).slope
-            for block, entries in term.stored(k, w):
+                G[k] += pull[self.signs[k] == sign].sum() * self.zeros(w, sign).slope
+            for block, entries in self.stored(k, w):
                 block.column_sums(block.repeat(pull[block.rows]) * entries.slope, G[k])
-        return term.linear + term.join(G, (term.signs * first).sum(axis=1))
+        return self.linear + self.join(G, (self.signs * first).sum(axis=1))
 
-    def hessian(self, majorized: Any = None) -> CumulantCurvature:
-        return CumulantCurvature(self.term, self.theta, *self._slopes)
-
-    def majorizer(self) -> CumulantCurvature:
-        raise TypeError("a loss of the cumulant has no quadratic majoriser")
-
-    def majorizer_matrix(self, k: int) -> Array:
-        raise TypeError("a loss of the cumulant has no quadratic majoriser")
-
-    def ray(self, P: Array) -> CumulantRay:
-        return CumulantRay(self, P)
-
-    def restrict(self, classes: Any) -> CumulantPoint:
-        term = self.term.restrict(classes)
-        return CumulantPoint(term, self.theta[classes], self.K[classes])
-
-    def smoothed(self, smoothing: float) -> CumulantPoint:
-        return self  # these losses have no kinks
-
-
-class CumulantRay:
-    """The term along θ + α P; cumulants have no short cut, each step is a pass."""
-
-    def __init__(self, start: CumulantPoint, P: Array):
-        self.start = start
-        self.P = P
-
-    def point(self, alpha: Array) -> CumulantPoint:
-        return self.start.term.at(self.start.theta + alpha[:, None] * self.P)
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> CumulantCurvature:
+        if majorized is not None and majorized.any():
+            raise TypeError("a loss of the cumulant has no quadratic majoriser")
+        return CumulantCurvature(self, *self._slopes)
 
 
 class CumulantCurvature:
     """H = Σ f'' g gᵀ + f' diag(cgf''), with the entries of g recomputed in blocks."""
 
-    def __init__(self, term: CumulantTerm, theta: Array, first: Array, second: Array):
+    def __init__(self, term: CumulantTerm, first: Array, second: Array):
         self.term = term
-        self.theta = theta
         self.first = first
         self.second = second
 
     @cached_property
     def _diagonals(self) -> tuple[Array, Array]:
         """Diagonal of H in w, and its part f' cgf''."""
-        W, _ = self.term.split(self.theta)
+        W, _ = self.term.split(self.term.theta)
         rank_one, own = np.zeros_like(W), np.zeros_like(W)
         for k, w in enumerate(W):
             signs, first, second = self.term.signs[k], self.first[k], self.second[k]
@@ -199,7 +208,7 @@ class CumulantCurvature:
         return self.term.join(self._diagonals[0], self.second.sum(axis=1))
 
     def product(self, P: Array) -> Array:
-        W, _ = self.term.split(self.theta)
+        W, _ = self.term.split(self.term.theta)
         P_w, p_b = self.term.split(P)
         out = self._diagonals[1] * P_w
         sums = np.zeros(len(W))
@@ -228,10 +237,7 @@ class CumulantCurvature:
 
     def restrict(self, classes: Any) -> CumulantCurvature:
         part = CumulantCurvature(
-            self.term.restrict(classes),
-            self.theta[classes],
-            self.first[classes],
-            self.second[classes],
+            self.term.restrict(classes), self.first[classes], self.second[classes]
         )
         part._diagonals = tuple(d[classes] for d in self._diagonals)  # type: ignore
         return part

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from noiseproof._marginal.conjugate_gradient import dot, newton_step
-from noiseproof._marginal.objective import Point
-from noiseproof._marginal.solving import Result, is_reached, newton_gain
+from noiseproof._marginal.conjugate_gradient import dot, newton_gain, newton_step
+from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
@@ -16,39 +15,43 @@ _INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
 _CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
 
 
-def irls(start: Point, stop: Stop) -> Result:
+def irls(start: Objective, stop: Stop) -> Solution:
     """Minimise the quadratic that touches the objective from above, and repeat.
 
-    The weights of eq. (14) and (22) are those of `Point.majorizer`; the least-squares
+    The weights of eq. (14) and (22) are those of the majoriser; the least-squares
     problem of eq. (13) and (21) is solved in closed form when there are few features,
     else by conjugate gradients. No line search: each step gains at least what the
     quadratic promises.
     """
-    objective, point = start.objective, start
+    point = start
     gain_at_check = np.inf
     for n_iter in range(1, stop.max_iter + 1):
         P, gain = _least_squares(point)
         before = point
-        point = objective.at(point.theta + P)
+        point = point.at(point.theta + P)
         if stop.tell(n_iter, point.value, gain / before.size):
-            return Result(point, n_iter, False, stopped=True)
+            return Solution(point, n_iter, False, stopped=True)
         # the quadratic lies above, so it promises less than there is to gain
-        promising = is_reached(stop, gain, before).all()
+        promising = before.is_small(gain, stop.tol).all()
         if promising and gain.sum() <= _CHECK * gain_at_check:
             gain_at_check = gain.sum()
-            if is_reached(stop, newton_gain(point), point).all():
-                return Result(point, n_iter, True)
-    return Result(point, n_iter, False)
+            if point.is_small(newton_gain(point), stop.tol).all():
+                return Solution(point, n_iter, True)
+    return Solution(point, n_iter, False)
 
 
-def _least_squares(point: Point) -> tuple[Array, Array]:
+irls.needs_majorizer = True  # type: ignore[attr-defined]
+
+
+def _least_squares(point: Objective) -> tuple[Array, Array]:
     """The step to the minimum of the quadratic for each class, and what it gains."""
-    if point.objective.shape[1] > _FEW_FEATURES:
-        step = newton_step(point.majorizer(), point.gradient, _INNER_ACCURACY)
+    curvature = point.hessian(majorized=np.ones(point.shape[0], dtype=bool))
+    if point.shape[1] > _FEW_FEATURES:
+        step = newton_step(curvature, point.gradient, _INNER_ACCURACY)
         return step.P, step.gain
     P = np.stack(
         [
-            -cho_solve(cho_factor(point.majorizer_matrix(k)), g)
+            -cho_solve(cho_factor(curvature.majorizer_matrix(k)), g)
             for k, g in enumerate(point.gradient)
         ]
     )

@@ -8,15 +8,15 @@ import numpy as np
 from scipy.optimize import Bounds
 from scipy.optimize import minimize as scipy_minimize
 
-from noiseproof._marginal.objective import Point
-from noiseproof._marginal.solving import Result, is_reached, newton_gain
+from noiseproof._marginal.conjugate_gradient import newton_gain
+from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
 _CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
 
 
-def lbfgs(start: Point, stop: Stop) -> Result:
+def lbfgs(start: Objective, stop: Stop) -> Solution:
     """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
     run = _Run(start, stop)
     outcome = scipy_minimize(
@@ -36,26 +36,28 @@ def lbfgs(start: Point, stop: Stop) -> Result:
     )
     point = run.point_at(outcome.x)
     converged = run.reached or (not run.stopped and run.measure(point))
-    return Result(point, max(1, outcome.nit), converged, run.stopped)
+    return Solution(point, max(1, outcome.nit), converged, run.stopped)
 
 
 class _Run:
     """What one minimisation remembers between SciPy's calls."""
 
-    def __init__(self, start: Point, stop: Stop):
-        self.objective = start.objective
+    def __init__(self, start: Objective, stop: Stop):
         self.stop = stop
         self.latest = start
-        diagonal = np.abs(self.latest.hessian().diagonal)
-        self.scale = np.sqrt(np.maximum(diagonal, 1e-8 * np.median(diagonal)))
+        # a weight's curvature is that of the penalty at least, but where a kinked loss
+        # is flat the intercept has none
+        diagonal = np.abs(start.hessian().diagonal)
+        floor = np.where(start.penalized, 1.0, 1e-8 * np.median(diagonal))
+        self.scale = np.sqrt(np.maximum(diagonal, floor))
         self.steps = 0
         self.reached = self.stopped = False
         self.norm2_at_check = np.inf
 
-    def point_at(self, x: Array) -> Point:
-        theta = x.reshape(self.objective.shape) / self.scale
+    def point_at(self, x: Array) -> Objective:
+        theta = x.reshape(self.latest.shape) / self.scale
         if not np.array_equal(theta, self.latest.theta):
-            self.latest = self.objective.at(theta)
+            self.latest = self.latest.at(theta)
         return self.latest
 
     def evaluate(self, x: Array) -> tuple[float, Array]:
@@ -64,13 +66,13 @@ class _Run:
 
     def bounds(self) -> Bounds | None:
         """The box in which the objective is finite, a little smaller."""
-        if np.all(np.isinf(self.objective.bound)):
+        if np.all(np.isinf(self.latest.bound)):
             return None
-        limit = np.full(self.objective.shape, np.inf)
-        d = self.objective.shape[1] - self.objective.fit_intercept
-        limit[:, :d] = (1 - 1e-6) * np.asarray(self.objective.bound)
-        limit = (limit * self.scale).ravel()
-        return Bounds(-limit, limit)
+        limit = np.full(self.latest.shape, np.inf)
+        d = self.latest.shape[1] - self.latest.fit_intercept
+        limit[:, :d] = (1 - 1e-6) * np.asarray(self.latest.bound)
+        box = (limit * self.scale).ravel()
+        return Bounds(-box, box)
 
     def after_step(self, intermediate_result: Any) -> None:
         point = self.point_at(intermediate_result.x)
@@ -85,6 +87,5 @@ class _Run:
         if self.reached or self.stopped:
             raise StopIteration
 
-    def measure(self, point: Point) -> bool:
-        gain = newton_gain(point)
-        return bool(is_reached(self.stop, gain, point).all())
+    def measure(self, point: Objective) -> bool:
+        return bool(point.is_small(newton_gain(point), self.stop.tol).all())

@@ -2,21 +2,114 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noiseproof._marginal.losses.base import MomentLoss
-from noiseproof._marginal.terms import Parameters
+from noiseproof._marginal.objective import Exactness, Loss, Term
 from noiseproof._rows import Array, Design, RowCurvature
-from noiseproof.noise import VarianceLaw
+from noiseproof.noise import Noise, VarianceLaw
 
 _STIFF = 1000.0
 _MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 
 
-class MomentTerm(Parameters):
+class Slopes(NamedTuple):
+    """First derivatives of a row loss in the mean m and the variance v."""
+
+    m: Array
+    v: Array
+
+
+class Curvatures(NamedTuple):
+    """Second derivatives of a row loss in (m, v)."""
+
+    mm: Array
+    mv: Array
+    vv: Array
+
+
+class MomentLoss(Loss):
+    """A row loss of the mean m and the variance v of the noisy score.
+
+    `has_majorizer` means value = g((m - shift)² + v) + linear(m) with g concave: then
+    the quadratic with curvature 2 * slopes.v in m touches it from above.
+    """
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        """Expected loss of each row, or its bound or approximation."""
+        raise NotImplementedError
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        """Partial derivatives of `value` in m and v."""
+        raise NotImplementedError
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        """Second partial derivatives of `value`."""
+        raise NotImplementedError
+
+    def plain(self, y: Array, m: Array) -> Array:
+        """The loss without noise, at score `m`."""
+        return self.value(y, m, np.zeros_like(m))
+
+    def term(
+        self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
+    ) -> Term:
+        """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
+        W, none = np.zeros((len(y), design.shape[1])), np.zeros(y.shape)
+        law = noise.variance_law()
+        return MomentTerm(design, y, weights, law, self, intercept, W, none, none)
+
+    def mixture(self, *data: Any, plain: float, noisy: float) -> list[Term]:
+        """One term, since the mean of the score is the same with and without noise."""
+        return [Mixture(self, plain, noisy).term(*data)]
+
+
+class Mixture(MomentLoss):
+    """plain * loss(y, m, 0) + noisy * loss(y, m, v).
+
+    With plain = 1 - ρ and noisy = ρ the noising penalty R = loss(v) - loss(0) counts ρ
+    times; with -1 and 1 it is R itself, which unlabelled rows contribute. Both are what
+    Wager et al. 2013, eq. (19), needs.
+    """
+
+    convex = False
+
+    def __init__(self, loss: MomentLoss, plain: float, noisy: float):
+        self.loss = loss
+        self.shares = plain, noisy
+
+    def exactness(self, noise: Noise) -> Exactness:
+        return self.loss.exactness(noise)
+
+    def _mix(self, law: Callable[..., Any], y: Array, m: Array, v: Array) -> Any:
+        """Plain and noisy parts of the value, the slopes or the curvatures."""
+        parts = law(y, m, np.zeros_like(v)), law(y, m, v)
+        plain, noisy = (
+            share * np.asarray(part)
+            for share, part in zip(self.shares, parts, strict=True)
+        )
+        return plain, noisy
+
+    def value(self, y: Array, m: Array, v: Array) -> Array:
+        plain, noisy = self._mix(self.loss.value, y, m, v)
+        return plain + noisy
+
+    def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
+        plain, noisy = self._mix(self.loss.slopes, y, m, v)
+        return Slopes(plain[0] + noisy[0], noisy[1])
+
+    def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
+        plain, noisy = self._mix(self.loss.curvatures, y, m, v)
+        return Curvatures(plain[0] + noisy[0], noisy[1], noisy[2])
+
+
+@dataclass(eq=False)
+class MomentTerm(Term):
     """Σ_i c_i loss(y_i, m_i, v_i), m = w·x + b, v = Σ_d w_d² Var(x~_d).
 
     Parameters
@@ -33,151 +126,109 @@ class MomentTerm(Parameters):
         The row loss.
     fit_intercept : bool
         Whether θ ends in an intercept.
+    W : array of shape (k, d)
+        The weights in θ.
+    m, v : arrays of shape (k, n)
+        Mean and variance of every score there.
     smoothing : float
         Standard deviation of extra noise on every score, which rounds off kinks.
     """
 
-    def __init__(
-        self,
-        design: Design,
-        y: Array,
-        weights: Array,
-        law: VarianceLaw,
-        loss: MomentLoss,
-        fit_intercept: bool,
-        smoothing: float = 0.0,
-    ):
-        self.design = design
-        self.y = y
-        self.weights = weights
-        self.law = law
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.smoothing = smoothing
+    design: Design
+    y: Array
+    weights: Array
+    law: VarianceLaw
+    loss: MomentLoss
+    fit_intercept: bool
+    W: Array
+    m: Array
+    v: Array
+    smoothing: float = 0.0
 
     @property
-    def null_value(self) -> Array:
-        """Value at θ = 0, where neither data nor noise matters."""
-        zero = np.zeros_like(self.y)
-        return self.loss.value(self.y, zero, zero) @ self.weights
+    def shape(self) -> tuple[int, int]:
+        return len(self.W), self.W.shape[1] + self.fit_intercept
 
-    def at(self, theta: Array) -> MomentPoint:
+    @property
+    def is_noisy(self) -> bool:
+        return bool(np.any(self.law.constant) or np.any(self.law.scale))
+
+    def at(self, theta: Array) -> Self:
         W, b = self.split(theta)
         m, v = self.design.moments(W, self.law.scale * W, self.law.power)
         m += b[:, None]
         v += (self.law.constant * W**2).sum(axis=1, keepdims=True)
-        return MomentPoint(self, W, m, v)
+        return replace(self, W=W, m=m, v=v)
 
-    def restrict(self, classes: Any) -> MomentTerm:
-        return self._replace(y=self.y[classes])
+    def restrict(self, classes: Any) -> Self:
+        return replace(
+            self,
+            y=self.y[classes],
+            W=self.W[classes],
+            m=self.m[classes],
+            v=self.v[classes],
+        )
 
-    def smoothed(self, smoothing: float) -> MomentTerm:
-        return self._replace(smoothing=smoothing)
-
-    def _replace(self, **changes: Any) -> MomentTerm:
-        return MomentTerm(**(vars(self) | changes))
-
-
-class MomentPoint:
-    """The term at one θ: the moments of every score, and what follows from them."""
-
-    def __init__(self, term: MomentTerm, W: Array, m: Array, v: Array):
-        self.term = term
-        self.W = W
-        self.m = m
-        self.v = v
+    def smoothed(self, smoothing: float) -> Self:
+        return replace(self, smoothing=smoothing)
 
     @property
     def _rows(self) -> tuple[Array, Array, Array]:
-        return self.term.y, self.m, self.v + self.term.smoothing**2
+        return self.y, self.m, self.v + self.smoothing**2
 
     @cached_property
-    def _scaled(self) -> Array:
-        return np.asarray(self.term.law.scale * self.W)
+    def scaled(self) -> Array:
+        """The weights times the variance scale, `S` of the design's verbs."""
+        return np.asarray(self.law.scale * self.W)
 
     @cached_property
     def value(self) -> Array:
-        return self.term.loss.value(*self._rows) @ self.term.weights
+        return self.loss.value(*self._rows) @ self.weights
 
     @property
     def smoothing_gap(self) -> Array:
-        plain = self.term.loss.value(self.term.y, self.m, self.v) @ self.term.weights
+        plain = self.loss.value(self.y, self.m, self.v) @ self.weights
         return np.asarray(self.value - plain)
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
-        slopes = self.term.loss.slopes(*self._rows)
-        return self.term.weights * slopes.m, self.term.weights * slopes.v
+        slopes = self.loss.slopes(*self._rows)
+        return self.weights * slopes.m, self.weights * slopes.v
 
     @property
-    def gradient(self) -> Array:  # kept by the point that asks for it
-        term = self.term
+    def gradient(self) -> Array:  # kept by the objective that asks for it
         slope_m, slope_v = self._slopes
-        G = term.design.pullback(slope_m, slope_v, self._scaled, term.law.power)
-        G += 2 * term.law.constant * self.W * slope_v.sum(axis=1, keepdims=True)
-        return term.join(G, slope_m.sum(axis=1))
+        G = self.design.pullback(slope_m, slope_v, self.scaled, self.law.power)
+        G += 2 * self.law.constant * self.W * slope_v.sum(axis=1, keepdims=True)
+        return self.join(G, slope_m.sum(axis=1))
 
-    def hessian(self, majorized: Any = None) -> MomentCurvature:
-        curvatures = self.term.loss.curvatures(*self._rows)
-        mm, mv, vv = (self.term.weights * part for part in curvatures)
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> MomentCurvature:
         v = self._slopes[1]
+        if majorized is not None and majorized.all():
+            none = np.zeros_like(v)
+            return MomentCurvature(self, RowCurvature(2 * v, none, none, v))
+        curvatures = self.loss.curvatures(*self._rows)
+        mm, mv, vv = (self.weights * part for part in curvatures)
         if majorized is not None:
             mm[majorized] = 2 * v[majorized]
             mv[majorized] = vv[majorized] = 0.0
-        h = RowCurvature(mm, mv, vv, v)
-        return MomentCurvature(self.term, self.W, self._scaled, h)
+        return MomentCurvature(self, RowCurvature(mm, mv, vv, v))
 
-    def majorizer(self) -> MomentCurvature:
-        v = self._slopes[1]
-        none = np.zeros_like(v)
-        h = RowCurvature(2 * v, none, none, v)
-        return MomentCurvature(self.term, self.W, self._scaled, h)
+    def ray(self, P: Array) -> Callable[[Array], MomentTerm]:
+        """Along θ + α P m is linear in α and v quadratic, so one pass serves."""
+        law, (P_w, p_b) = self.law, self.split(P)
+        a, e, u = self.design.directions(P_w, self.scaled, law.scale * P_w, law.power)
+        a += p_b[:, None]
+        e += 2 * (law.constant * self.W * P_w).sum(axis=1, keepdims=True)
+        u += (law.constant * P_w**2).sum(axis=1, keepdims=True)
 
-    def majorizer_matrix(self, k: int) -> Array:
-        term = self.term
-        curvature = self.restrict([k]).majorizer()
-        weights = curvature.h.mm[0]
-        matrix = term.design.gram(weights)
-        matrix[np.diag_indices_from(matrix)] += curvature.variance[0]
-        if not term.fit_intercept:
-            return matrix
-        ones = weights[None, :]
-        zero = np.zeros((1, len(matrix)))
-        column = term.design.pullback(ones, np.zeros_like(ones), zero, 2)
-        return np.block([[matrix, column.T], [column, weights.sum()]])
+        def point(alpha: Array) -> MomentTerm:
+            step = alpha[:, None]
+            # rounding may leave a variance just below zero
+            v = np.maximum(self.v + step * (e + step * u), 0.0)
+            return replace(self, W=self.W + step * P_w, m=self.m + step * a, v=v)
 
-    def ray(self, P: Array) -> MomentRay:
-        return MomentRay(self, P)
-
-    def restrict(self, classes: Any) -> MomentPoint:
-        term = self.term.restrict(classes)
-        return MomentPoint(term, self.W[classes], self.m[classes], self.v[classes])
-
-    def smoothed(self, smoothing: float) -> MomentPoint:
-        return MomentPoint(self.term.smoothed(smoothing), self.W, self.m, self.v)
-
-
-class MomentRay:
-    """The term along θ + α P: m is linear in α and v quadratic, so one pass serves."""
-
-    def __init__(self, start: MomentPoint, P: Array):
-        term = start.term
-        self.start = start
-        self.P, p_b = term.split(P)
-        law = term.law
-        self.a, self.e, self.u = term.design.directions(
-            self.P, start._scaled, law.scale * self.P, law.power
-        )
-        self.a += p_b[:, None]
-        self.e += 2 * (law.constant * start.W * self.P).sum(axis=1, keepdims=True)
-        self.u += (law.constant * self.P**2).sum(axis=1, keepdims=True)
-
-    def point(self, alpha: Array) -> MomentPoint:
-        start, step = self.start, alpha[:, None]
-        m = start.m + step * self.a
-        # rounding may leave a variance just below zero
-        v = np.maximum(start.v + step * (self.e + step * self.u), 0.0)
-        return MomentPoint(start.term, start.W + step * self.P, m, v)
+        return point
 
 
 class MomentCurvature:
@@ -187,34 +238,28 @@ class MomentCurvature:
     e = 2 Σ_d V_d w_d p_d: products with X and its entrywise powers, never stored.
     """
 
-    def __init__(self, term: MomentTerm, W: Array, S: Array, h: RowCurvature):
+    def __init__(self, term: MomentTerm, h: RowCurvature):
         self.term = term
-        self.W = W
-        self.S = S
         self.h = h
 
     @cached_property
     def _additive(self) -> Array | None:
         """Slope in w of what additive noise adds to the variance of every row."""
         constant = self.term.law.constant
-        return 2 * constant * self.W if np.any(constant) else None
+        return 2 * constant * self.term.W if np.any(constant) else None
 
     @cached_property
     def _diagonals(self) -> tuple[Array, Array]:
-        design, law, h = self.term.design, self.term.law, self.h
-        diagonal, variance = design.curvature_diagonal(h, self.S, law.power)
+        """The diagonal in w, and 2 Σ_i h_v V_id, its part that is diagonal anyway."""
+        term, design, law, h = self.term, self.term.design, self.term.law, self.h
+        diagonal, variance = design.curvature_diagonal(h, term.scaled, law.power)
         variance = law.scale * variance
         if self._additive is not None:
             variance += 2 * law.constant * h.v.sum(axis=1, keepdims=True)
-            mixed = design.pullback(h.mv, h.vv, self.S, law.power)
+            mixed = design.pullback(h.mv, h.vv, term.scaled, law.power)
             own = self._additive * h.vv.sum(axis=1, keepdims=True)
             diagonal += self._additive * (2 * mixed + own)
         return diagonal + variance, variance
-
-    @property
-    def variance(self) -> Array:
-        """2 Σ_i h_v V_id, the part that is diagonal anyway, (k, d)."""
-        return self._diagonals[1]
 
     @property
     def diagonal(self) -> Array:
@@ -226,9 +271,9 @@ class MomentCurvature:
         none = np.zeros(len(P))
         e0 = none if additive is None else (additive * W_p).sum(axis=1)
         out, sum_m, sum_v = term.design.curvature_product(
-            W_p, self.S, self.h, b_p, e0, term.law.power
+            W_p, term.scaled, self.h, b_p, e0, term.law.power
         )
-        out += self.variance * W_p
+        out += self._diagonals[1] * W_p
         if additive is not None:
             out += additive * sum_v[:, None]
         return term.join(out, sum_m)
@@ -240,7 +285,7 @@ class MomentCurvature:
         stiffness = self.h.mm * design.squared_norms
         doubtful = stiffness.max(axis=1, initial=0.0) > _STIFF
         if doubtful.any():  # noise of the features makes it matter less
-            inverse = 1 / (1 + self.variance[doubtful])
+            inverse = 1 / (1 + self._diagonals[1][doubtful])
             _, leverage = design.moments(np.ones_like(inverse), inverse, 2)
             stiffness[doubtful] = self.h.mm[doubtful] * leverage
         return stiffness
@@ -259,12 +304,17 @@ class MomentCurvature:
             rows, np.sqrt(self.h.mm[k, rows]), self.term.fit_intercept
         )
 
+    def majorizer_matrix(self, k: int) -> Array:
+        design, weights = self.term.design, self.h.mm[k]
+        matrix = design.gram(weights)
+        matrix[np.diag_indices_from(matrix)] += self._diagonals[1][k]
+        if not self.term.fit_intercept:
+            return matrix
+        row, none = weights[None, :], np.zeros((1, len(matrix)))
+        column = design.pullback(row, np.zeros_like(row), none, 2)
+        return np.block([[matrix, column.T], [column, weights.sum()]])
+
     def restrict(self, classes: Any) -> MomentCurvature:
-        part = MomentCurvature(
-            self.term.restrict(classes),
-            self.W[classes],
-            self.S[classes],
-            self.h.restrict(classes),
-        )
+        part = MomentCurvature(self.term.restrict(classes), self.h.restrict(classes))
         part._diagonals = tuple(d[classes] for d in self._diagonals)  # type: ignore
         return part

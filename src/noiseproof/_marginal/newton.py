@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
-from noiseproof._marginal.objective import Point
-from noiseproof._marginal.solving import Result, is_reached
+from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-# Accuracy of the inner solve; tighter ones cost more passes than they save
+# Accuracy of the inner run; tighter ones cost more passes than they save
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
-_EXACT = 1e-6  # where it costs nothing
+# With few features passes cost little: be exact, and thorough at the end
 _FEW_FEATURES = 32
+_EXACT = 1e-6
 _THOROUGH = 1e-3
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
@@ -29,7 +29,7 @@ _SAFE = 2.5  # an outlook is seldom more than twice too rosy
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
-def newton(start: Point, stop: Stop) -> Result:
+def newton(start: Objective, stop: Stop) -> Solution:
     """Truncated Newton with a backtracking line search, all classes in step.
 
     A step costs one pass over the data for the gradient, one for the preconditioner,
@@ -37,70 +37,111 @@ def newton(start: Point, stop: Stop) -> Result:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    objective, point = start.objective, start
-    few = _has_few_features(start)
-    if few:  # steps cost little there: be thorough
-        stop = stop.looser(max(_THOROUGH * stop.tol, min(stop.tol, 1e-12)))
-    whole, values = start.theta.copy(), start.value.copy()
-    classes = np.arange(len(whole))
-    careful = np.logical_and(objective.has_majorizer, ~whole.any(axis=1))
-    converged, stopped, fresh = True, False, True
+    search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):
-        before = point
-        step = _inexact_step(point, careful, stop)
-        point, alpha = line_search(point, step)
-        whole[classes], values[classes] = point.theta, point.value
-        reached = ~careful & is_reached(stop, step.gain, before)
-        settling = ~careful & (alpha == 1) & (step.gain <= _NEAR * before.size)
-        if not few and np.any(settling & ~reached):
-            reached |= settling & is_reached(
-                stop, _SAFE * step.outlook(point.gradient), point
-            )
-        unsettled = np.where(careful, step.gain > 0.1 * before.value, alpha < 0.3)
-        careful = np.logical_and(objective.has_majorizer, unsettled)
-        if not fresh and np.any(~reached & (alpha == 0)):
-            # steps along rays have piled up rounding errors: look again
-            point = point.objective.at(point.theta)
-            alpha, fresh = np.ones_like(alpha), True
-        else:
-            fresh = False
-        going = ~reached & (alpha > 0)
-        converged &= bool(np.all(reached | going))
-        stopped = stop.tell(n_iter, values, step.gain / before.size)
-        if stopped or not going.any():
+        if search.advance(n_iter):
             break
+    return search.solution(n_iter)
+
+
+class _Search:
+    """The classes that are still on their way to the minimum.
+
+    Attributes
+    ----------
+    point : Objective
+        Where they are.
+    classes : array of int
+        Which they are.
+    careful : array of bool
+        Which of them take the majoriser's step next.
+    fresh : bool
+        Whether `point` was evaluated, not reached along rays.
+    theta, value : arrays
+        The last of all classes, also of those that have left.
+    converged, stopped : bool
+        Whether all that have left were at their minimum; whether the user said stop.
+    """
+
+    def __init__(self, start: Objective, stop: Stop):
+        self.few = start.shape[1] <= _FEW_FEATURES
+        tol = max(_THOROUGH * stop.tol, min(stop.tol, 1e-12)) if self.few else stop.tol
+        self.start, self.stop, self.point = start, stop.looser(tol), start
+        self.theta, self.value = start.theta.copy(), start.value.copy()
+        self.classes = np.arange(len(self.theta))
+        self.careful = np.logical_and(start.has_majorizer, ~self.theta.any(axis=1))
+        self.converged, self.stopped, self.fresh = True, False, True
+
+    def advance(self, n_iter: int) -> bool:
+        """Take a step; whether it was the last."""
+        before, step = self.point, self._step()
+        self.point, alpha = line_search(before, step)
+        self.theta[self.classes] = self.point.theta
+        self.value[self.classes] = self.point.value
+        reached = self._reached(before, step, alpha)
+        unsettled = np.where(self.careful, step.gain > 0.1 * before.value, alpha < 0.3)
+        self.careful = np.logical_and(before.has_majorizer, unsettled)
+        stuck = ~reached & (alpha == 0)
+        if stuck.any() and not self.fresh:
+            # steps along rays have piled up rounding errors: look again
+            self.point, self.fresh = self.point.at(self.point.theta), True
+            stuck[:] = False
+        else:
+            self.fresh = False
+        self.stopped = self.stop.tell(n_iter, self.value, step.gain / before.size)
+        return self._leave(reached, stuck)
+
+    def _step(self) -> Step:
+        point, tol = self.point, self.stop.tol
+        curvature = point.hessian(majorized=self.careful)
+        if point.kink_width and point.fit_intercept:
+            # where a kinked loss is flat nothing holds the unpenalised intercept back;
+            # this bounds its step, and vanishes with the gradient
+            pull = np.abs(point.gradient[:, -1])
+            curvature.lent = pull / (_LONGEST_STEP * point.kink_width)
+        settled = _EXACT if self.few else _ACCURACY
+        accuracy = np.where(self.careful, _CAREFUL_ACCURACY, settled)
+        tolerance = np.where(self.careful, 0.0, tol * point.size)
+        # of several classes, few are near the end at once, and the others would wait
+        target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
+        decisive = _DECISIVE * tolerance
+        return newton_step(curvature, point.gradient, accuracy, decisive, target)
+
+    def _reached(
+        self, before: Objective, step: Step, alpha: Array
+    ) -> NDArray[np.bool_]:
+        """Which classes are at their minimum, by what this step gained or the next."""
+        tol = self.stop.tol
+        reached = ~self.careful & before.is_small(step.gain, tol)
+        settling = ~self.careful & (alpha == 1) & (step.gain <= _NEAR * before.size)
+        if not self.few and np.any(settling & ~reached):
+            outlook = _SAFE * step.outlook(self.point.gradient)
+            reached |= settling & self.point.is_small(outlook, tol)
+        return reached
+
+    def _leave(self, reached: NDArray[np.bool_], stuck: NDArray[np.bool_]) -> bool:
+        """Let classes that are done go; whether none is left or the user says stop."""
+        going = ~reached & ~stuck
+        self.converged &= not stuck.any()
+        if not going.any():
+            self.classes = self.classes[going]
+        if self.stopped or not going.any():
+            return True
         if not going.all():
-            point, classes = point.restrict(going), classes[going]
-            careful = careful[going]
-    else:
-        converged = False
-    if len(classes) < len(whole):
-        point = objective.at(whole)
-    return Result(point, n_iter, converged and not (stopped and going.any()), stopped)
+            self.point, self.classes = self.point.restrict(going), self.classes[going]
+            self.careful = self.careful[going]
+        return False
+
+    def solution(self, n_iter: int) -> Solution:
+        """Where all classes ended; those that have not left have not converged."""
+        point = self.point
+        if point.shape != self.theta.shape:
+            point = self.start.at(self.theta)
+        converged = self.converged and not len(self.classes)
+        return Solution(point, n_iter, converged, self.stopped)
 
 
-def _inexact_step(point: Point, careful: NDArray[np.bool_], stop: Stop) -> Step:
-    curvature = point.hessian(majorized=careful)
-    width = point.objective.kink_width
-    if width and point.objective.fit_intercept:
-        # where a kinked loss is flat nothing holds the unpenalised intercept back; this
-        # bounds its step, and vanishes with the gradient
-        pull = np.abs(point.gradient[:, -1])
-        curvature = curvature.lend(pull / (_LONGEST_STEP * width))
-    settled = _EXACT if _has_few_features(point) else _ACCURACY
-    accuracy = np.where(careful, _CAREFUL_ACCURACY, settled)
-    tolerance = np.where(careful, 0.0, stop.tol * point.size)
-    # of several classes, few are near the end at once, and the others would wait
-    target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
-    decisive = _DECISIVE * tolerance
-    return newton_step(curvature, point.gradient, accuracy, decisive, target)
-
-
-def _has_few_features(point: Point) -> bool:
-    return point.theta.shape[1] <= _FEW_FEATURES
-
-
-def line_search(point: Point, step: Step) -> tuple[Point, Array]:
+def line_search(point: Objective, step: Step) -> tuple[Objective, Array]:
     """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does."""
     slope = dot(point.gradient, step.P)
     blur = _BLUR * np.abs(point.value)
@@ -108,11 +149,11 @@ def line_search(point: Point, step: Step) -> tuple[Point, Array]:
     alpha = np.ones(len(slope))
     searching = np.ones(len(slope), dtype=bool)
     for _ in range(_HALVINGS):
-        there = ray.point(alpha)
+        there = ray(alpha)
         enough = point.value + _SUFFICIENT * alpha * slope + blur
         searching &= ~(there.value <= enough)
         if not searching.any():
             return there, alpha
         alpha[searching] /= 2
     alpha[searching] = 0.0
-    return ray.point(alpha), alpha
+    return ray(alpha), alpha

@@ -1,33 +1,167 @@
-"""The one place where noise, loss and design meet.
+"""What is minimised: the one place where noise, loss and design meet.
 
     objective(θ) = ½ ‖w‖² + Σ_terms term(θ),      θ = (w, b)
 
 for `k` one-vs-rest problems at once: θ has shape (k, d + 1) or (k, d), a row per
 class, with the intercept, which is neither penalised nor noised, in the last column.
-Values are (k,), gradients (k, d + 1). Solvers see `Objective` and `Point` only.
+Values are (k,), gradients (k, d + 1).
+
+A loss makes a `Term` from rows and noise, the objective adds terms up, and solvers see
+the `Objective` only. Terms and objectives are values: each is at some θ, a new one at
+θ = 0, where no pass over the data is needed, and `at` returns another one. What was
+not asked for is not computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noiseproof._marginal.conjugate_gradient import Preconditioner
-from noiseproof._marginal.cumulant import CumulantTerm
-from noiseproof._marginal.losses import CumulantLoss, Loss, MomentLoss
-from noiseproof._marginal.losses.mixture import Mixture
-from noiseproof._marginal.moment import MomentTerm
-from noiseproof._marginal.terms import Curvature, Term, TermPoint, TermRay
-from noiseproof._rows import Array, Design
+from noiseproof._rows import Array, Design, stack
 from noiseproof.noise import Dropout, Noise
 
+Exactness = Literal["exact", "bound", "approximation"]
+Task = Literal["classification", "regression"]
+
 _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is perfect
+# A gain this far below the objective is lost in the rounding of its sum over rows
+_ROUNDING = 2e-14
+
+
+class Loss:
+    """What a row costs, given what noise leaves of its score; labels are -1 and +1.
+
+    A loss sees rows only, and says itself what solvers may expect of it.
+    """
+
+    task: ClassVar[Task] = "classification"
+    convex: ClassVar[bool] = True
+    label_free_penalty: ClassVar[bool] = False
+    # whether a quadratic can touch the loss from above, which "irls" minimises
+    has_majorizer: ClassVar[bool] = False
+
+    @property
+    def kink_width(self) -> float:
+        """Noise on the score that rounds the loss off well; 0 if it has no kink.
+
+        A loss with a kink is not differentiable at v = 0, so solvers must approach
+        v = 0 gradually, starting from here.
+        """
+        return 0.0
+
+    def exactness(self, noise: Noise) -> Exactness:
+        """How the row loss relates to the true expectation under `noise`."""
+        raise NotImplementedError
+
+    def plain(self, y: Array, m: Array) -> Array:
+        """The loss without noise, at score `m`."""
+        raise NotImplementedError
+
+    def term(
+        self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
+    ) -> Term:
+        """Σ_i weights_i E[loss(y_i, w·x~_i + b)], for a row of `y` per class."""
+        raise NotImplementedError
+
+    def mixture(
+        self,
+        design: Design,
+        y: Array,
+        weights: Array,
+        noise: Noise,
+        intercept: bool,
+        *,
+        plain: float,
+        noisy: float,
+    ) -> list[Term]:
+        """Terms that sum to plain * the loss without noise + noisy * that with it."""
+        return [
+            self.term(design, y, plain * weights, Dropout(0.0), intercept),
+            self.term(design, y, noisy * weights, noise, intercept),
+        ]
+
+
+class ThetaLayout:
+    """How the parameters θ of a term are laid out: weights, then the intercept."""
+
+    fit_intercept: bool
+
+    def split(self, theta: Array) -> tuple[Array, Array]:
+        """Weights and intercepts of θ; a direction splits the same way."""
+        if self.fit_intercept:
+            return np.ascontiguousarray(theta[:, :-1]), theta[:, -1]
+        return theta, np.zeros(len(theta))
+
+    def join(self, W: Array, b: Array) -> Array:
+        """θ, or a gradient in it, from its two parts."""
+        return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
+
+
+class Term(ThetaLayout):
+    """A sum over rows of a loss, C included, at some θ.
+
+    The curvature that `hessian` returns is a symmetric matrix per class, known by its
+    `diagonal` (k, d + 1), its `product(P)` with one vector per class, its
+    `stiff_rows(k)`, those whose curvature dwarfs the rest, scaled, or None, and its
+    `restrict(classes)`; with a majoriser also by its `majorizer_matrix(k)`.
+    """
+
+    loss: Loss
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of classes and of parameters of each."""
+        raise NotImplementedError
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the features have noise, which rounds kinks off, too."""
+        return True
+
+    @property
+    def bound(self) -> float | Array:
+        """The term is finite only for abs(w) below this; a number, or one each."""
+        return np.inf
+
+    @property
+    def value(self) -> Array:
+        """Value of each class, (k,)."""
+        raise NotImplementedError
+
+    @property
+    def gradient(self) -> Array:
+        """Gradient of each class, (k, d + 1)."""
+        raise NotImplementedError
+
+    @property
+    def smoothing_gap(self) -> Array:
+        """What smoothing adds to the value, (k,)."""
+        return np.zeros(self.shape[0])
+
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> Any:
+        """Second derivatives; for the `majorized` classes those of the majoriser."""
+        raise NotImplementedError
+
+    def at(self, theta: Array) -> Self:
+        """The term at another θ: one pass over the data."""
+        raise NotImplementedError
+
+    def ray(self, P: Array) -> Callable[[Array], Self]:
+        """The term at θ + α P, as a function of α, (k,)."""
+        raise NotImplementedError
+
+    def restrict(self, classes: Any) -> Self:
+        """The term of some classes only."""
+        raise NotImplementedError
+
+    def smoothed(self, smoothing: float) -> Self:
+        """The term at the same θ with the kinks of its loss rounded off."""
+        return self
 
 
 def _total(parts: Iterable[Array]) -> Array:
@@ -35,221 +169,207 @@ def _total(parts: Iterable[Array]) -> Array:
     return reduce(np.add, parts)
 
 
+@dataclass(eq=False)
 class Objective:
-    """½ ‖w‖² + a sum of terms.
+    """½ ‖w‖² + a sum of terms, at θ.
 
     Parameters
     ----------
     terms : sequence of Term
         Sums over rows, which add up: over blocks of data, labelled or not.
-    shape : tuple of int
-        Number of classes and of parameters of each.
-    fit_intercept : bool
-        Whether the last parameter is an intercept.
-    kink_width : float
-        Smoothing that rounds the kinks of the terms off well; 0 if they have none.
-    is_noisy : bool
-        Whether the features have noise, which rounds kinks off, too.
-    is_convex : bool
-        Whether the curvature can only seem negative, by rounding.
-    has_majorizer : bool
-        Whether a quadratic can touch the terms from above.
-    bound : float or array of shape (d,)
-        The terms are finite only for abs(w) below this.
+    theta : array of shape (k, d + 1) or (k, d)
+        Where the terms are.
+    null_value : array of shape (k,)
+        Objective of the zero model, without smoothing.
     """
 
-    def __init__(
-        self,
-        terms: Sequence[Term],
-        shape: tuple[int, int],
-        fit_intercept: bool,
-        *,
-        kink_width: float = 0.0,
-        is_noisy: bool = True,
-        is_convex: bool = True,
-        has_majorizer: bool = False,
-        bound: float | Array = np.inf,
-    ):
-        self.terms = terms
-        self.shape = shape
-        self.fit_intercept = fit_intercept
-        self.kink_width = kink_width
-        self.is_noisy = is_noisy
-        self.is_convex = is_convex
-        self.has_majorizer = has_majorizer
-        self.bound = bound
-        self.penalized = np.ones(shape[1])
-        if fit_intercept:
-            self.penalized[-1] = 0.0
+    terms: Sequence[Term]
+    theta: Array
+    null_value: Array
+
+    @classmethod
+    def of(cls, terms: Sequence[Term]) -> Self:
+        """The objective of new terms, at θ = 0."""
+        return cls(
+            terms, np.zeros(terms[0].shape), np.abs(_total(t.value for t in terms))
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of classes and of parameters of each."""
+        return self.theta.shape
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether the last parameter is an intercept."""
+        return self.terms[0].fit_intercept
+
+    @property
+    def kink_width(self) -> float:
+        """Smoothing that rounds the kinks of the terms off well; 0 if none has any."""
+        return max(term.loss.kink_width for term in self.terms)
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the features have noise, which rounds kinks off, too."""
+        return all(term.is_noisy for term in self.terms)
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the curvature can only seem negative, by rounding."""
+        return all(term.loss.convex for term in self.terms)
+
+    @property
+    def has_majorizer(self) -> bool:
+        """Whether a quadratic can touch the objective from above."""
+        return all(term.loss.has_majorizer for term in self.terms)
+
+    @property
+    def bound(self) -> float | Array:
+        """The objective is finite only for abs(w) below this."""
+        return reduce(np.minimum, (term.bound for term in self.terms))
 
     @cached_property
-    def null_value(self) -> Array:
-        """Objective of the zero model, without smoothing, (k,)."""
-        return np.abs(_total(term.null_value for term in self.terms))
-
-    def at(self, theta: Array) -> Point:
-        """Evaluate at θ: one pass over the data."""
-        return Point(self, theta, [term.at(theta) for term in self.terms])
-
-    def _with_terms(self, terms: Sequence[Term], k: int) -> Objective:
-        other = copy(self)
-        other.terms, other.shape = terms, (k, self.shape[1])
-        other.__dict__.pop("null_value", None)  # cached, and of the old terms
-        return other
-
-    def restrict(self, classes: Any) -> Objective:
-        """The objective of some classes only."""
-        k = len(np.arange(self.shape[0])[classes])
-        return self._with_terms([term.restrict(classes) for term in self.terms], k)
-
-    def smoothed(self, smoothing: float) -> Objective:
-        """The objective with its kinks rounded off; it lies above this one."""
-        terms = [term.smoothed(smoothing) for term in self.terms]
-        return self._with_terms(terms, self.shape[0])
-
-
-class Point:
-    """An objective evaluated at θ; what was not asked for is not computed."""
-
-    def __init__(self, objective: Objective, theta: Array, parts: Sequence[TermPoint]):
-        self.objective = objective
-        self.theta = theta
-        self.parts = parts
+    def penalized(self) -> Array:
+        """1 for each weight and 0 for the intercept, (d + 1,)."""
+        ones = np.ones(self.shape[1])
+        if self.fit_intercept:
+            ones[-1] = 0.0
+        return ones
 
     @cached_property
     def value(self) -> Array:
         """Objective of each class, (k,)."""
-        w = self.theta * self.objective.penalized
-        return 0.5 * np.einsum("kd,kd->k", w, w) + _total(p.value for p in self.parts)
+        w = self.theta * self.penalized
+        return 0.5 * np.einsum("kd,kd->k", w, w) + _total(t.value for t in self.terms)
 
     @cached_property
     def gradient(self) -> Array:
         """Gradient of each class, (k, d + 1)."""
-        return self.theta * self.objective.penalized + _total(
-            part.gradient for part in self.parts
-        )
+        return self.theta * self.penalized + _total(t.gradient for t in self.terms)
 
     @property
     def size(self) -> Array:
         """What accuracy is relative to: the value, unless that vanishes, (k,)."""
-        return np.maximum(np.abs(self.value), _VANISHED * self.objective.null_value)
+        return np.maximum(np.abs(self.value), _VANISHED * self.null_value)
 
     @property
     def smoothing_gap(self) -> Array:
         """How far the smoothed objective lies above the true one here, (k,)."""
-        return _total(part.smoothing_gap for part in self.parts)
+        return _total(term.smoothing_gap for term in self.terms)
 
-    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> PenalizedCurvature:
+    def is_small(self, gain: Array, tol: float) -> NDArray[np.bool_]:
+        """Whether a possible `gain` is too small to go on, for each class."""
+        rounding = _ROUNDING * np.maximum(np.abs(self.value), self.null_value)
+        return gain <= np.maximum(tol * self.size, rounding)
+
+    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> Curvature:
         """Second derivatives; for the `majorized` classes those of the majoriser."""
-        return self._curvature([part.hessian(majorized) for part in self.parts])
+        parts = [term.hessian(majorized) for term in self.terms]
+        nothing = np.zeros(self.shape[0])
+        return Curvature(parts, self.penalized, self.is_convex, nothing)
 
-    def majorizer(self) -> PenalizedCurvature:
-        """Curvature of the quadratic that IRLS minimises (Chen et al. 2014)."""
-        return self._curvature([part.majorizer() for part in self.parts])
+    def at(self, theta: Array) -> Self:
+        """The objective at another θ: one pass over the data."""
+        return replace(self, terms=[t.at(theta) for t in self.terms], theta=theta)
 
-    def majorizer_matrix(self, k: int) -> Array:
-        """The same for class `k`, as a dense matrix."""
-        matrix = np.diag(self.objective.penalized)
-        return matrix + _total(part.majorizer_matrix(k) for part in self.parts)
+    def ray(self, P: Array) -> Callable[[Array], Objective]:
+        """The objective at θ + α P as a function of α, one number for each class."""
+        rays = [term.ray(P) for term in self.terms]
 
-    def _curvature(self, parts: Sequence[Curvature]) -> PenalizedCurvature:
-        nothing = np.zeros(len(self.theta))
-        return PenalizedCurvature(self.objective, parts, nothing)
+        def point(alpha: Array) -> Objective:
+            theta = self.theta + alpha[:, None] * P
+            return replace(self, terms=[ray(alpha) for ray in rays], theta=theta)
 
-    def ray(self, P: Array) -> Ray:
-        """The objective along θ + α P."""
-        return Ray(self, P, [part.ray(P) for part in self.parts])
+        return point
 
-    def restrict(self, classes: Any) -> Point:
-        """The point of some classes only; nothing is evaluated again."""
-        return Point(
-            self.objective.restrict(classes),
-            self.theta[classes],
-            [part.restrict(classes) for part in self.parts],
+    def restrict(self, classes: Any) -> Self:
+        """The same θ for some classes only; nothing is evaluated again."""
+        terms = [term.restrict(classes) for term in self.terms]
+        return replace(
+            self,
+            terms=terms,
+            theta=self.theta[classes],
+            null_value=self.null_value[classes],
         )
 
-    def smoothed(self, smoothing: float) -> Point:
-        """The same θ, smoothed otherwise; nothing is evaluated again."""
-        parts = [part.smoothed(smoothing) for part in self.parts]
-        return Point(self.objective.smoothed(smoothing), self.theta, parts)
+    def smoothed(self, smoothing: float) -> Self:
+        """The same θ with the kinks rounded off; nothing is evaluated again."""
+        return replace(self, terms=[term.smoothed(smoothing) for term in self.terms])
 
 
-class Ray:
-    """An objective along a direction, with a step of its own for each class."""
+@dataclass(frozen=True)
+class Solution:
+    """Where a solver ended.
 
-    def __init__(self, start: Point, P: Array, parts: Sequence[TermRay]):
-        self.start = start
-        self.P = P
-        self.parts = parts
+    Parameters
+    ----------
+    point : Objective
+        The objective at the last θ.
+    n_iter : int
+        Steps taken.
+    converged : bool
+        Whether the accuracy asked for was reached for every class.
+    stopped : bool
+        Whether the listener asked to stop.
+    """
 
-    def theta(self, alpha: Array) -> Array:
-        """θ + α P."""
-        return self.start.theta + alpha[:, None] * self.P
-
-    def point(self, alpha: Array) -> Point:
-        """The point at step `alpha`."""
-        parts = [part.point(alpha) for part in self.parts]
-        return Point(self.start.objective, self.theta(alpha), parts)
+    point: Objective
+    n_iter: int
+    converged: bool
+    stopped: bool = False
 
 
-class PenalizedCurvature:
+@dataclass
+class Curvature:
     """The curvature of the terms plus that of the penalty: 1, for the intercept 0.
 
     Parameters
     ----------
-    objective : Objective
-        What is penalised, and whether all is convex.
-    parts : sequence of Curvature
-        The terms.
+    parts : sequence
+        Curvatures of the terms, as `Term` describes them.
+    penalized : array of shape (d + 1,)
+        Curvature of the penalty.
+    is_convex : bool
+        Whether it can only seem negative, by rounding.
     lent : array of shape (k,)
         Curvature that the intercept of each class has been lent by the solver.
     """
 
-    def __init__(self, objective: Objective, parts: Sequence[Curvature], lent: Array):
-        self.objective = objective
-        self.parts = parts
-        self.lent = lent
-
-    @property
-    def is_convex(self) -> bool:
-        """Whether it can only seem negative, by rounding."""
-        return self.objective.is_convex
-
-    def lend(self, damping: Array) -> PenalizedCurvature:
-        """The same with curvature lent to the intercept of each class, (k,)."""
-        return PenalizedCurvature(self.objective, self.parts, self.lent + damping)
+    parts: Sequence[Any]
+    penalized: Array
+    is_convex: bool
+    lent: Array
 
     @property
     def diagonal(self) -> Array:
         """Diagonal of each matrix, (k, d + 1); made anew each time."""
-        total = _total(part.diagonal for part in self.parts) + self.objective.penalized
+        total = _total(part.diagonal for part in self.parts) + self.penalized
         total[:, -1] += self.lent
         return total
 
     def product(self, P: Array) -> Array:
         """Product with one vector per class: one pass over the data."""
         total = _total(part.product(P) for part in self.parts)
-        total += P * self.objective.penalized
+        total += P * self.penalized
         total[:, -1] += self.lent * P[:, -1]
         return total
 
-    def preconditioner(self) -> Preconditioner:
-        """An approximate inverse."""
-        diagonal = self.diagonal
-        stiff = [self._stiff_rows(k) for k in range(len(diagonal))]
-        return Preconditioner(diagonal, stiff)
-
-    def _stiff_rows(self, k: int) -> Any:
+    def stiff_rows(self, k: int) -> Any:
+        """Rows, scaled, whose curvature dwarfs the rest for class `k`; or None."""
         found = [part.stiff_rows(k) for part in self.parts]
         found = [rows for rows in found if rows is not None]
-        if len(found) < 2:
-            return found[0] if found else None
-        return sp.vstack([sp.csr_array(rows) for rows in found])
+        return stack(found) if len(found) > 1 else found[0] if found else None
 
-    def restrict(self, classes: Any) -> PenalizedCurvature:
+    def majorizer_matrix(self, k: int) -> Array:
+        """The curvature of class `k`, all of it a majoriser's, as a dense matrix."""
+        parts = _total(part.majorizer_matrix(k) for part in self.parts)
+        return parts + np.diag(self.penalized)
+
+    def restrict(self, classes: Any) -> Curvature:
         """The matrices of some classes only."""
         parts = [part.restrict(classes) for part in self.parts]
-        return PenalizedCurvature(self.objective, parts, self.lent[classes])
+        return replace(self, parts=parts, lent=self.lent[classes])
 
 
 def marginal_objective(
@@ -259,8 +379,17 @@ def marginal_objective(
     noise: Noise,
     loss: Loss,
     fit_intercept: bool,
+    *,
+    unlabeled: Sequence[Design] = (),
+    unlabeled_weight: float = 0.0,
 ) -> Objective:
     """½ ‖w‖² + Σ_i c_i E[loss(y_i, w·x~_i + b)], for a row of `y` per class.
+
+    With unlabelled rows, ½ ‖w‖² + Σ_i c_i loss_i(v = 0) + ρ [R_labelled +
+    R_unlabelled], where R = Σ c [loss(v) - loss(v = 0)] is the noising penalty and ρ
+    the share of the labelled rows in the weight of all (Wager et al. 2013, eq. 19). R
+    does not depend on labels, so unlabelled rows have it too; they get label 1, which
+    cancels.
 
     Parameters
     ----------
@@ -276,97 +405,20 @@ def marginal_objective(
         Row loss with its expectation.
     fit_intercept : bool
         Whether to add an intercept, neither penalised nor noised.
-    """
-    shape = (len(y), design.shape[1] + fit_intercept)
-    if isinstance(loss, CumulantLoss):
-        cumulant = CumulantTerm(design, y, weights, noise, loss, fit_intercept)
-        bound = noise.max_slope()
-        return Objective([cumulant], shape, fit_intercept, bound=bound)
-    assert isinstance(loss, MomentLoss)
-    law = noise.variance_law()
-    moment = MomentTerm(design, y, weights, law, loss, fit_intercept)
-    return Objective(
-        [moment],
-        shape,
-        fit_intercept,
-        kink_width=loss.kink_width,
-        is_noisy=bool(np.any(law.constant) or np.any(law.scale)),
-        is_convex=loss.convex,
-        has_majorizer=loss.has_majorizer,
-    )
-
-
-__all__ = [
-    "CumulantTerm",
-    "MomentTerm",
-    "Objective",
-    "Point",
-    "Ray",
-    "Term",
-    "marginal_objective",
-    "semi_supervised_objective",
-]
-
-
-def semi_supervised_objective(
-    design: Design,
-    y: Array,
-    weights: Array,
-    noise: Noise,
-    loss: Loss,
-    fit_intercept: bool,
-    *,
-    unlabeled: Sequence[Design],
-    alpha: float,
-    C: float,
-) -> Objective:
-    """½ ‖w‖² + C { Σ s_i loss(v = 0) + ρ [R_labelled + α R_unlabelled] }.
-
-    Wager et al. 2013, eq. (19), ρ = n / (n + α m), with n the summed sample weights and
-    m the number of unlabelled rows. R = Σ loss(v) - loss(v = 0) does not depend on
-    labels, so unlabelled rows have it too; they get label 1, which cancels.
-
-    Parameters are those of `marginal_objective`, and
-
     unlabeled : sequence of Design
-        The unlabelled rows, in as many containers as there are.
-    alpha : float
-        Weight of an unlabelled row against a labelled one.
-    C : float
-        Weight of the data, which `weights` has in it already.
+        Rows without labels, in as many containers as there are.
+    unlabeled_weight : float
+        C times the weight of an unlabelled row.
     """
-    n = weights.sum() / C
-    share = n / (n + alpha * sum(part.shape[0] for part in unlabeled))
-    blocks = [(design, y, weights, 1 - share, share)]
+    blocks = (y, weights, noise, fit_intercept)
+    if not unlabeled or not unlabeled_weight:
+        return Objective.of([loss.term(design, *blocks)])
+    rest = unlabeled_weight * sum(part.shape[0] for part in unlabeled)
+    share = weights.sum() / (weights.sum() + rest)
+    terms = loss.mixture(design, *blocks, plain=1 - share, noisy=share)
     for part in unlabeled:
         rows = part.shape[0]
-        ones = np.ones((len(y), rows))
-        blocks.append((part, ones, np.full(rows, C * share * alpha), -1.0, 1.0))
-    terms: list[Term] = []
-    for block in blocks:
-        terms += _terms(*block, noise=noise, loss=loss, fit_intercept=fit_intercept)
-    shape = (len(y), design.shape[1] + fit_intercept)
-    bound = noise.max_slope() if isinstance(loss, CumulantLoss) else np.inf
-    return Objective(terms, shape, fit_intercept, bound=bound, is_convex=False)
-
-
-def _terms(
-    design: Design,
-    y: Array,
-    weights: Array,
-    plain: float,
-    noisy: float,
-    *,
-    noise: Noise,
-    loss: Loss,
-    fit_intercept: bool,
-) -> list[Term]:
-    """Σ c_i [plain * loss(v = 0) + noisy * loss(v)] over one block of rows."""
-    if isinstance(loss, MomentLoss):
-        mixture, law = Mixture(loss, plain, noisy), noise.variance_law()
-        return [MomentTerm(design, y, weights, law, mixture, fit_intercept)]
-    assert isinstance(loss, CumulantLoss)
-    return [
-        CumulantTerm(design, y, factor * weights, law, loss, fit_intercept)
-        for factor, law in ((plain, Dropout(0.0)), (noisy, noise))
-    ]
+        ones, own = np.ones((len(y), rows)), np.full(rows, share * unlabeled_weight)
+        blocks = (ones, own, noise, fit_intercept)
+        terms += loss.mixture(part, *blocks, plain=-1.0, noisy=1.0)
+    return Objective.of(terms)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noiseproof._rows import Array
-
-_BLOCK_ROWS = 4096  # of a dense matrix, made sparse at a time
+from noiseproof._rows import Array, sparse_blocks, unsigned
 
 
 class OnlineState:
@@ -52,15 +49,13 @@ class OnlineState:
         from noiseproof._marginal.online_kernels import epoch
 
         total = 0.0
-        for rows, block in _sparse_blocks(X, order):
-            where = np.arange(len(rows)) if rows is not order else order
-            own_labels = labels[rows] if rows is not order else labels
-            own_weights = weights[rows] if rows is not order else weights
+        for rows, where, block in sparse_blocks(X, order):
+            own_labels, own_weights = labels[rows], weights[rows]
             after = self.t
             for k in range(len(self.w)):
                 positive = k if len(self.w) > 1 else 1
                 after, loss = epoch(
-                    *_csr(block), where, own_labels, own_weights, positive,
+                    *unsigned(block), where, own_labels, own_weights, positive,
                     rate, hinge, adagrad, intercept,
                     self.w[k], self.b[k], self.scale_w[k], self.scale_b[k],
                     self.lag_w[k], self.lag_b[k], self.t,
@@ -68,22 +63,6 @@ class OnlineState:
                 total += loss
             self.t = after
         return total
-
-
-def _sparse_blocks(X: Any, order: NDArray[np.int64]) -> Any:
-    """CSR as it is; a dense matrix some rows at a time, so that zeros are skipped."""
-    if sp.issparse(X):
-        yield order, X
-        return
-    for start in range(0, len(order), _BLOCK_ROWS):
-        rows = order[start : start + _BLOCK_ROWS]
-        yield rows, sp.csr_array(X[rows])
-
-
-def _csr(X: Any) -> tuple[Any, Any, Any]:
-    """Index arrays as unsigned, which compiled loops gather from faster."""
-    indptr, indices = (a.view(f"u{a.itemsize}") for a in (X.indptr, X.indices))
-    return indptr, indices, X.data
 
 
 class Patience:

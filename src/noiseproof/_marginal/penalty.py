@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from noiseproof._marginal.losses import LOSSES, CumulantLoss, Loss, make_loss
-from noiseproof._marginal.objective import CumulantTerm, MomentTerm
-from noiseproof._rows import Array, as_design
+from noiseproof._marginal.losses import LOSSES, Loss, make_loss
+from noiseproof._rows import Array, as_design, canonical
 from noiseproof.noise import Dropout, Noise, as_noise
 
 # W's names for the GLMs, and ours
@@ -114,7 +113,7 @@ def penalty(
             "another expectation."
         )
     noise = as_noise(noise)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = canonical(check_array(X, accept_sparse="csr", dtype=np.float64))
     coef = np.asarray(coef, dtype=np.float64).ravel()
     design = as_design(X)
     noise.check(X.shape[1], minimum=design.minimum())
@@ -129,12 +128,8 @@ def penalty(
 def _total(loss: Loss, noise: Noise, design: Any, coef: Array, b: float) -> float:
     """Σ_i E[loss] at label 1; the part that depends on the label cancels later."""
     y, weights = np.ones((1, design.shape[0])), np.ones(design.shape[0])
-    theta = np.append(coef, b)[None, :]
-    if isinstance(loss, CumulantLoss):
-        cumulant = CumulantTerm(design, y, weights, noise, loss, True)
-        return float(cumulant.at(theta).value[0])
-    moment = MomentTerm(design, y, weights, noise.variance_law(), loss, True)  # type: ignore
-    return float(moment.at(theta).value[0])
+    term = loss.term(design, y, weights, noise, True)
+    return float(term.at(np.append(coef, b)[None, :]).value[0])
 
 
 def _quadratic(name: str, noise: Noise, design: Any, coef: Array, b: float) -> float:

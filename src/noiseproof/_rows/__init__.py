@@ -6,19 +6,15 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
-from typing import Any
-
-import scipy.sparse as sp
-
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
-from noiseproof._rows.containers import Container, contain
-from noiseproof._rows.csr import CSRDesign
-from noiseproof._rows.dense import DenseDesign
+from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,
     assemble,
     canonical,
+    check_indices,
+    column_blocks,
     dense_rows,
     density,
     entries,
@@ -29,17 +25,24 @@ from noiseproof._rows.matrices import (
     missing_features,
     n_stored,
     readable,
+    row_products,
+    sparse_blocks,
     stack,
+    stored_features,
     stored_rows,
     unsigned,
     values,
     with_values,
     without,
+    without_zeros,
     zero_missing,
 )
 from noiseproof._rows.reading import (
+    DESIGNS,
     READ,
+    as_design,
     check_missing,
+    read,
     read_new,
     read_training,
     read_unlabeled,
@@ -47,23 +50,51 @@ from noiseproof._rows.reading import (
 )
 from noiseproof._rows.threads import Workers, available_threads, one_blas_thread
 
-DESIGNS: dict[str, type[DenseDesign | CSRDesign]] = {
-    "dense": DenseDesign,
-    "csr": CSRDesign,
-}
-
-
-def as_design(X: Any, has_missing: bool = False) -> Design:
-    """The design that suits the storage of `X`: a NumPy array or a CSR matrix."""
-    return DESIGNS["csr" if sp.issparse(X) else "dense"](X, has_missing)
-
-
 __all__ = [
-    "DESIGNS", "READ", "Array", "Container", "Design", "EntryBlock", "RowCurvature",
-    "Workers", "as_container", "as_design", "assemble", "available_threads",
-    "canonical", "check_missing", "contain", "as_dense", "dense_rows", "density",
-    "entries", "has_missing", "incomplete_rows", "is_stored", "missing_entries",
-    "missing_features", "n_stored", "one_blas_thread", "read_new", "read_training",
-    "read_unlabeled", "readable", "remember_missing", "stack", "stored_rows",
-    "unsigned", "values", "with_values", "without", "zero_missing",
-]  # fmt: skip
+    "DESIGNS",
+    "READ",
+    "Array",
+    "Container",
+    "Design",
+    "EntryBlock",
+    "RowCurvature",
+    "Workers",
+    "as_container",
+    "as_dense",
+    "as_design",
+    "assemble",
+    "available_threads",
+    "canonical",
+    "check_indices",
+    "check_missing",
+    "column_blocks",
+    "contain",
+    "dense_rows",
+    "density",
+    "entries",
+    "has_missing",
+    "incomplete_rows",
+    "is_stored",
+    "missing_entries",
+    "missing_features",
+    "n_missing",
+    "n_stored",
+    "one_blas_thread",
+    "read",
+    "read_new",
+    "read_training",
+    "read_unlabeled",
+    "readable",
+    "remember_missing",
+    "row_products",
+    "sparse_blocks",
+    "stack",
+    "stored_features",
+    "stored_rows",
+    "unsigned",
+    "values",
+    "with_values",
+    "without",
+    "without_zeros",
+    "zero_missing",
+]

@@ -63,6 +63,15 @@ class Design:
 
     shape: tuple[int, int]
 
+    @classmethod
+    def holds(cls, X: Any) -> bool:
+        """Whether X is stored as this design expects."""
+        raise NotImplementedError
+
+    def __init__(self, X: Any, has_missing: bool = False):
+        """Take X as it is; missing entries (NaN) must count as zero."""
+        raise NotImplementedError
+
     def minimum(self) -> float:
         """Smallest entry, counting zeros that are not stored."""
         raise NotImplementedError

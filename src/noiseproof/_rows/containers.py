@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = ["Container", "contain"]
+from noiseproof._rows.matrices import canonical
 
 Mask = NDArray[np.bool_]
 
@@ -34,6 +34,12 @@ class Container:
         """Where each row starts among all entries in order, and where the last ends."""
         return np.arange(self.shape[0] + 1) * int(np.prod(self.shape[1:]))
 
+    def of_columns(self, columns: NDArray[Any]) -> Mask:
+        """Mark the entries of these columns."""
+        mask = np.zeros(self.shape, dtype=bool)
+        mask[:, columns] = True
+        return mask
+
     def without(self, deleted: Mask) -> Any:
         """X without the entries that the mask marks; the next call overwrites it."""
         raise NotImplementedError
@@ -47,19 +53,19 @@ class Container:
         return X
 
     def fork(self) -> Container:
-        """The same X for another worker, who overwrites a copy of his own."""
+        """The same X for another worker, which overwrites a copy of its own."""
         return self
 
 
-def contain(X: Any, missing: str) -> Container:
+def contain(X: Any, deleted_as: str) -> Container:
     """The container for X, or one clear sentence."""
-    if missing not in _FILLS:
-        raise ValueError(f"missing must be 'zero' or 'nan'; got {missing!r}.")
+    if deleted_as not in _FILLS:
+        raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
-        return _Sparse(X, missing)
+        return _Sparse(X, deleted_as)
     if hasattr(X, "columns"):
-        return (_Mixed if _is_mixed(X) else _Frame)(X, missing)
-    return _Dense(np.asarray(X), missing)
+        return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
+    return _Dense(np.asarray(X), deleted_as)
 
 
 def _is_mixed(frame: Any) -> bool:
@@ -71,13 +77,13 @@ def _is_mixed(frame: Any) -> bool:
 
 
 class _Dense(Container):
-    def __init__(self, X: NDArray[Any], missing: str):
+    def __init__(self, X: NDArray[Any], deleted_as: str):
         if X.ndim < 2 or X.dtype.kind not in _NUMBERS:
             raise ValueError(
                 "X must be a numeric array with a row per sample; got "
                 f"{X.ndim} dimension{'s' * (X.ndim != 1)} of dtype {X.dtype}."
             )
-        self.X, self.missing, self.shape = X, missing, X.shape
+        self.X, self.deleted_as, self.shape = X, deleted_as, X.shape
         self._buffer: NDArray[Any] | None = None
 
     def present(self) -> Mask:
@@ -85,9 +91,9 @@ class _Dense(Container):
 
     def without(self, deleted: Mask) -> Any:
         if self._buffer is None:
-            floats = self.missing == "nan" and self.X.dtype.kind != "f"
+            floats = self.deleted_as == "nan" and self.X.dtype.kind != "f"
             self._buffer = np.empty_like(self.X, dtype=np.float64 if floats else None)
-        if self.missing == "zero":  # five times as fast as to copy and to overwrite
+        if self.deleted_as == "zero":  # five times as fast as to copy and to overwrite
             return np.multiply(self.X, ~deleted, out=self._buffer)
         np.copyto(self._buffer, self.X)
         np.copyto(self._buffer, np.nan, where=deleted)
@@ -97,14 +103,14 @@ class _Dense(Container):
         return self.X
 
     def fork(self) -> Container:
-        return type(self)(self.X, self.missing)
+        return type(self)(self.X, self.deleted_as)
 
 
 class _Frame(_Dense):
     """A frame of one numeric dtype: its array, and names put back on."""
 
-    def __init__(self, frame: Any, missing: str):
-        super().__init__(np.asarray(frame), missing)
+    def __init__(self, frame: Any, deleted_as: str):
+        super().__init__(np.asarray(frame), deleted_as)
         self.frame = frame
 
     def without(self, deleted: Mask) -> Any:
@@ -117,27 +123,27 @@ class _Frame(_Dense):
         return type(self.frame)(X, schema=list(self.frame.columns))
 
     def fork(self) -> Container:
-        return type(self)(self.frame, self.missing)
+        return type(self)(self.frame, self.deleted_as)
 
 
 class _Mixed(Container):
     """A pandas frame whose columns differ in dtype, words among them."""
 
-    def __init__(self, frame: Any, missing: str):
-        self.frame, self.missing, self.shape = frame, missing, frame.shape
+    def __init__(self, frame: Any, deleted_as: str):
+        self.frame, self.deleted_as, self.shape = frame, deleted_as, frame.shape
         words = frame.columns[[dtype.kind not in _NUMBERS for dtype in frame.dtypes]]
-        if missing == "zero" and len(words):
+        if deleted_as == "zero" and len(words):
             raise ValueError(
                 f"Column {words[0]!r} of X holds no numbers, so a deleted entry cannot "
-                "be zero; use missing='nan'."
+                "be zero; use deleted_as='nan'."
             )
 
     def present(self) -> Mask:
         return self.frame.notna().to_numpy() & (self.frame != 0).to_numpy(bool)
 
     def without(self, deleted: Mask) -> Any:
-        after = self.frame.mask(deleted, _FILLS[self.missing])
-        return after.astype(self.frame.dtypes) if self.missing == "zero" else after
+        after = self.frame.mask(deleted, _FILLS[self.deleted_as])
+        return after.astype(self.frame.dtypes) if self.deleted_as == "zero" else after
 
     def numbers(self) -> Any:
         return self.frame.to_numpy(dtype=np.float64)
@@ -150,16 +156,15 @@ class _Mixed(Container):
 class _Sparse(Container):
     """CSR, where a deletion drops stored entries."""
 
-    def __init__(self, X: Any, missing: str):
-        if missing == "nan":
+    def __init__(self, X: Any, deleted_as: str):
+        if deleted_as == "nan":
             raise ValueError(
-                "missing='nan' would fill the deleted zeros of a sparse matrix; use "
-                "missing='zero', or pass X.toarray() if it fits in memory."
+                "deleted_as='nan' would fill the deleted zeros of a sparse matrix; use "
+                "deleted_as='zero', or pass X.toarray() if it fits in memory."
             )
-        rows = X.tocsr()
-        if not rows.has_canonical_format or np.any(rows.data == 0):
+        rows = canonical(X)
+        if np.any(rows.data == 0):
             rows = rows.copy()
-            rows.sum_duplicates()
             rows.eliminate_zeros()
         self.X, self.shape = rows, rows.data.shape
         self._buffers: tuple[NDArray[Any], NDArray[Any]] | None = None
@@ -169,6 +174,9 @@ class _Sparse(Container):
 
     def starts(self) -> NDArray[Any]:
         return self.X.indptr
+
+    def of_columns(self, columns: NDArray[Any]) -> Mask:
+        return np.isin(self.X.indices, columns)
 
     def without(self, deleted: Mask) -> Any:
         X, kept = self.X, np.flatnonzero(~deleted)
@@ -185,3 +193,15 @@ class _Sparse(Container):
 
     def fork(self) -> Container:
         return _Sparse(self.X, "zero")
+
+
+def n_missing(X: Any) -> int:
+    """Number of missing cells; a column at a time, which needs little memory."""
+    if sp.issparse(X):
+        return int(np.count_nonzero(X.data != X.data))
+    if hasattr(X, "iloc"):
+        return int(sum(column.isna().sum() for _, column in X.items()))
+    if hasattr(X, "null_count"):  # polars, where NaN is not null
+        nans = (c.is_nan().sum() for c in X.iter_columns() if c.dtype.is_float())
+        return sum(c.null_count() for c in X.iter_columns()) + sum(n or 0 for n in nans)
+    return sum(int(np.count_nonzero(column != column)) for column in np.asarray(X).T)

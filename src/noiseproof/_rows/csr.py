@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
-from noiseproof._rows.threads import Workers, collector_paused
+from noiseproof._rows.matrices import unsigned
+from noiseproof._rows.threads import Workers
 
 # Waking a thread costs what some 10⁵ entries do, so less work is not shared
 _ENTRIES_PER_THREAD = 400_000
@@ -25,16 +26,21 @@ _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
 class CSRDesign(Design):
     """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
 
+    @classmethod
+    def holds(cls, X: Any) -> bool:
+        """Whether X is stored as this design expects."""
+        return sp.issparse(X) and X.format == "csr"
+
     def __init__(self, X: Any, has_missing: bool = False):
-        data = np.nan_to_num(X.data, nan=0.0) if has_missing else X.data
+        # here, to keep `import noiseproof` light
+        from noiseproof._rows import kernels, lanes
+
         self.shape = X.shape
-        self._data = data
-        self._indices = X.indices.view(f"u{X.indices.itemsize}")
-        self._indptr = X.indptr.view(f"u{X.indptr.itemsize}")
+        self._indptr, self._indices, self._data = unsigned(X)
+        if has_missing:
+            self._data = np.nan_to_num(self._data, nan=0.0)
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
-        with collector_paused():  # here, to keep `import noiseproof` light
-            from noiseproof._rows import kernels, lanes
         self._kernels, self._widths = kernels, lanes.WIDTHS
 
     def minimum(self) -> float:
@@ -66,8 +72,7 @@ class CSRDesign(Design):
         for width in self._widths:
             stop = end - (end - start) % len(width)
             if stop > start:
-                with collector_paused():  # the first call loads compiled code
-                    kernel(*self._csr, lo, hi, start, stop, width, *arguments)
+                kernel(*self._csr, lo, hi, start, stop, width, *arguments)
             start = stop
 
     def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:

@@ -29,6 +29,11 @@ class DenseDesign(Design):
     cache, so the extra memory is two blocks whatever the size of X.
     """
 
+    @classmethod
+    def holds(cls, X: Any) -> bool:
+        """Whether X is stored as this design expects."""
+        return isinstance(X, np.ndarray)
+
     def __init__(self, X: NDArray[Any], has_missing: bool = False):
         self.X = X
         self.shape = X.shape

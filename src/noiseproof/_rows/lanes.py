@@ -4,6 +4,11 @@ A `Four` holds a float64 for each of four classes, and adds and multiplies like 
 lane by lane. Loops are written once, as for a single class. Compiled for `Four`, an
 entry of the data, and the cache line of its feature, serve four classes at the cost of
 one. The tuple that a loop gets as `width`, one of `WIDTHS`, says for which it is meant.
+
+Why not plain Python: written with tuples of four floats the same loops do not become
+vector instructions. On sparse data of 10,000 x 30,000 with 60 entries a row and 20
+classes `moments` then takes 1.65 times as long, `product` 1.4 to 1.65 times, measured
+on one thread.
 """
 
 from __future__ import annotations

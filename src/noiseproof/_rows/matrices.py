@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 
+_BLOCK_ROWS = 4096  # of a dense matrix, made sparse at a time
+
 
 def readable(X: Any) -> Any:
     """X as a float array or a canonical CSR matrix that compiled loops may trust."""
@@ -31,28 +33,32 @@ def canonical(X: Any) -> Any:
     """X as it is, if dense; else CSR with valid indices and no entry stored twice."""
     if not sp.issparse(X):
         return X
+    check_indices(X)
     X = X.tocsr()
-    _check_indices(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
 
 
-def _check_indices(X: Any) -> None:
-    """Refuse index arrays that would lead a compiled loop out of bounds."""
-    n, d = X.shape
-    ends, columns = X.indptr, X.indices
-    whole = len(ends) == n + 1 and ends[0] == 0 and len(columns) == len(X.data)
-    if not whole or ends[-1] > len(columns) or np.any(np.diff(ends) < 0):
+def check_indices(X: Any) -> None:
+    """Refuse a sparse matrix whose indices would lead compiled code out of bounds."""
+    if not sp.issparse(X) or X.format not in ("csr", "csc", "coo"):
+        return  # the others are taken apart by Python, which looks for itself
+    if X.format == "coo":
+        lines, columns = ((part, n) for part, n in zip(X.coords, X.shape, strict=True))
+        whole = all(len(part) == len(X.data) for part in X.coords)
+    else:
+        n, d = X.shape if X.format == "csr" else X.shape[::-1]
+        ends = X.indptr
+        whole = len(ends) == n + 1 and ends[0] == 0 and len(X.indices) == len(X.data)
+        whole = whole and ends[-1] <= len(X.data) and not np.any(np.diff(ends) < 0)
+        lines, columns = (X.indices[:0], n), (X.indices, d)
+    for part, n in (lines, columns):  # a negative index becomes a huge one
+        whole = whole and part.view(f"u{part.itemsize}").max(initial=0) < max(n, 1)
+    if not whole:
         raise ValueError(
-            "X is not a valid CSR matrix: its indptr must rise from 0 to at most the "
-            "number of stored entries; build it again from rows and columns."
-        )
-    used = unsigned(X)[1][: ends[-1]]  # a negative index becomes a huge one
-    if used.max(initial=0) >= max(d, 1):
-        raise ValueError(
-            f"X is not a valid CSR matrix: it has a column index outside 0 to {d - 1}; "
+            f"X is no valid sparse matrix: an index leads out of its shape {X.shape}; "
             "build it again from rows and columns."
         )
 
@@ -78,6 +84,11 @@ def entries(X: Any) -> tuple[Any, Any, Any]:
 def values(X: Any) -> NDArray[Any]:
     """The entries that are stored, all of them if X is dense."""
     return X.data if sp.issparse(X) else X
+
+
+def stored_features(X: Any) -> Any:
+    """The feature of each stored entry, as an index of any array of one per feature."""
+    return X.indices if sp.issparse(X) else slice(None)
 
 
 def with_values(X: Any, new: NDArray[Any]) -> Any:
@@ -144,6 +155,19 @@ def stored_rows(X: Any) -> Any:
     return sp.csr_array((X[mask], columns, indptr.astype(small)), shape=X.shape)
 
 
+def sparse_blocks(X: Any, order: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Any]]:
+    """Blocks of CSR with the rows in `order`: which rows each has, their order in it.
+
+    CSR is one block as it is; a dense matrix is made sparse some rows at a time.
+    """
+    if sp.issparse(X):
+        yield slice(None), order, X
+        return
+    for start in range(0, len(order), _BLOCK_ROWS):
+        rows = order[start : start + _BLOCK_ROWS]
+        yield rows, np.arange(len(rows)), sp.csr_array(X[rows])
+
+
 def without(X: Any, deleted: Mask) -> Any:
     """X without the entries marked among those of `stored_rows(X)`."""
     if not sp.issparse(X):
@@ -154,6 +178,26 @@ def without(X: Any, deleted: Mask) -> Any:
     kept = ~deleted
     ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr].astype(X.indptr.dtype)
     return type(X)((X.data[kept], X.indices[kept], ends), shape=X.shape)
+
+
+def without_zeros(X: Any, *, copy: bool = True) -> Any:
+    """X with no zero stored; as it is, if dense."""
+    if not sp.issparse(X) or (copy and X.data.all()):
+        return X
+    X = X.copy() if copy else X
+    X.eliminate_zeros()
+    return X
+
+
+def column_blocks(X: Any, size: int) -> Iterator[tuple[slice, Any]]:
+    """Some columns at a time, with about `size` entries if X is dense, as CSC."""
+    n, d = X.shape
+    width = max(1, min(d, size // max(n, 1)))
+    if sp.issparse(X):
+        X = sp.csc_array(X)
+    for start in range(0, d, width):
+        columns = slice(start, min(d, start + width))
+        yield columns, sp.csc_array(X[:, columns], dtype=np.float64)
 
 
 def has_missing(X: Any) -> bool:
@@ -192,3 +236,8 @@ def zero_missing(X: Any) -> Any:
     if not has_missing(X):
         return X
     return with_values(X, np.nan_to_num(values(X), nan=0.0))
+
+
+def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:
+    """X @ w, the same for equal rows to the last bit, which BLAS does not promise."""
+    return np.asarray(X @ w if sp.issparse(X) else (X * w).sum(axis=1))

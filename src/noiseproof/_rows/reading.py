@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from noiseproof._rows.matrices import canonical, missing_features, zero_missing
+from noiseproof._rows.base import Design
+from noiseproof._rows.csr import CSRDesign
+from noiseproof._rows.dense import DenseDesign
+from noiseproof._rows.matrices import (
+    canonical,
+    check_indices,
+    missing_features,
+    zero_missing,
+)
 
 READ = {
     "accept_sparse": "csr",
@@ -18,15 +26,33 @@ READ = {
 }
 
 
+DESIGNS: dict[str, type[Design]] = {"dense": DenseDesign, "csr": CSRDesign}
+
+
+def as_design(X: Any, has_missing: bool = False) -> Design:
+    """The design that holds what `X` is stored in; the last one listed goes first."""
+    for design in reversed(DESIGNS.values()):
+        if design.holds(X):
+            return design(X, has_missing)
+    raise TypeError(f"X is stored in a {type(X).__name__}, which no design can hold.")
+
+
+def read(estimator: Any, X: Any, **options: Any) -> Any:
+    """X as `validate_data` reads it, and canonical; nothing unchecked gets through."""
+    check_indices(X)  # first: to change the format is to follow the indices
+    return canonical(validate_data(estimator, X, **(READ | options)))
+
+
 def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
     """X and y as arrays, with the feature names and their number remembered."""
-    X, y = validate_data(estimator, X, y, **READ, **options)
+    check_indices(X)
+    X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
 
 
 def read_new(estimator: Any, X: Any) -> Any:
     """X to predict for, in the form seen in training, missing entries zeroed."""
-    X = canonical(validate_data(estimator, X, reset=False, **READ))
+    X = read(estimator, X, reset=False)
     missing = missing_features(X)
     if missing is None:
         return X
@@ -42,11 +68,8 @@ def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
         len(getattr(part, "shape", ())) == 2 for part in X_unlabeled
     )
     parts = X_unlabeled if several else [X_unlabeled]
-    read = [
-        validate_data(estimator, Z, reset=False, ensure_min_samples=0, **READ)
-        for Z in parts
-    ]
-    return [canonical(Z) for Z in read if Z.shape[0]]
+    parts = [read(estimator, Z, reset=False, ensure_min_samples=0) for Z in parts]
+    return [Z for Z in parts if Z.shape[0]]
 
 
 def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:

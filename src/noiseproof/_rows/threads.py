@@ -1,14 +1,14 @@
-"""Threads that share a pass over the data, and loading of compiled code."""
+"""Threads that share a pass over the data, and how many BLAS may use meanwhile."""
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from functools import cache, cached_property
-from typing import Any, TypeVar
+from contextlib import nullcontext
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -57,14 +57,39 @@ class Workers:
             return list(self._pool.map(work, parts))
 
 
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()
+class one_blas_thread:  # noqa: N801
+    """A context in which BLAS works alone.
 
+    BLAS keeps one number of threads for the whole process. So the first of all contexts
+    that are open at a time sets it and the last one restores it, in whatever order
+    threads open and close them. One that an interrupt kept from being closed is closed
+    when it is deleted.
+    """
 
-def one_blas_thread() -> Any:
-    """A context in which BLAS works alone; cheap, since the libraries are known."""
-    return _controller().limit(limits=1, user_api="blas")
+    _open: ClassVar[set[int]] = set()
+    _lock: ClassVar[Any] = threading.RLock()  # may be deleted while one is opened
+    _libraries: ClassVar[ThreadpoolController | None] = None  # looked up once
+    _before: ClassVar[Any] = None
+
+    def __enter__(self) -> None:
+        cls = type(self)
+        with cls._lock:
+            cls._open.add(id(self))
+            if cls._before is None:
+                cls._libraries = cls._libraries or ThreadpoolController()
+                cls._before = cls._libraries.limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        cls = type(self)
+        with cls._lock:
+            cls._open.discard(id(self))
+            if not cls._open and cls._before is not None:
+                cls._before.restore_original_limits()
+                cls._before = None
+
+    def __del__(self) -> None:
+        if id(self) in self._open:
+            self.__exit__()
 
 
 def available_threads() -> int:
@@ -72,19 +97,3 @@ def available_threads() -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = joblib.cpu_count()
     return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """No garbage collection inside, if there was any outside.
-
-    Numba and what it compiled make a hundred thousand objects, none of them garbage:
-    with the collector looking on, loading them takes almost twice as long.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from noiseproof.attacks.base import Attack, LinearModel
+from noiseproof.attacks.base import Attack, LinearMargins
 from noiseproof.attacks.feature_deletion import FeatureDeletion
+from noiseproof.attacks.feature_deletion import check_budget as check_budget
+from noiseproof.attacks.feature_deletion import effective_budget as effective_budget
 from noiseproof.attacks.feature_scaling import FeatureScaling
 from noiseproof.attacks.images import (
     ImageRotation,
@@ -40,7 +42,7 @@ __all__ = [
     "ImageShear",
     "ImageShift",
     "LinearMaps",
-    "LinearModel",
+    "LinearMargins",
     "NormBall",
     "Trajectory",
     "Union",

@@ -12,8 +12,8 @@ more, and it never touches the intercept.
 
 To write an attack, derive from `Attack` and give one method: `worst`, or, if there are
 few ways to change a row, `candidates`, which lists them, the row itself first. The rest
-follows. Here a spammer may misspell one word of his mail, so that the filter counts it
-as another (Viagra, V1agra):
+follows. Here a spammer may misspell one word of a mail, so that the filter counts it as
+another (Viagra, V1agra):
 
 >>> import numpy as np
 >>> from noiseproof.attacks import Attack
@@ -38,22 +38,132 @@ array([2.2])
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
-from noiseproof._rows import as_container, readable, stack, zero_missing
+from noiseproof._rows import as_container, as_dense, readable, stack, zero_missing
 
 Array = NDArray[np.float64]
 
+_SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
 class Attack(BaseEstimator):
-    """The worst that may happen to a row; override `worst` or `candidates`."""
+    """The worst that may happen to a row; override `worst` or `candidates`.
+
+    What else an attack can do, it says itself, so that nobody else need know its class.
+
+    Attributes
+    ----------
+    level_name : str or None
+        The parameter that says how strong the attack is, for `at` and for curves.
+    level_is_count : bool
+        Whether its strength is a whole number.
+    smallest_change : {"deletion", "norm"} or None
+        Which search finds the smallest change of a row that changes its class. The one
+        for "deletion" asks for `certificate_values` and `certificate_factors`, the one
+        for "norm" for the order `ord`; None means that there is none.
+    """
+
+    level_name: ClassVar[str | None] = None
+    level_is_count: ClassVar[bool] = False
+    smallest_change: ClassVar[str | None] = None
+    # for a curve; without any, shares of what all features cost
+    _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
+    _level_limit: ClassVar[float] = np.inf
+
+    def at(self, level: float) -> Self:
+        """The same attack at another strength.
+
+        Parameters
+        ----------
+        level : float
+            Value of the parameter `level_name`, not negative; a count may be given as
+            a whole float.
+
+        Returns
+        -------
+        attack : Attack
+            A copy; this one stays as it is.
+        """
+        return clone(self).set_params(**{self._strength(): self._legal(level)})
+
+    def _legal(self, level: Any) -> float:
+        """A strength as a number, whole if it can be; one sentence if it is illegal."""
+        number = float(level) if isinstance(level, Real) else np.nan
+        if not 0 <= number < self._level_limit or (
+            self.level_is_count and not number.is_integer()
+        ):
+            legal = "finite and not negative"
+            if self.level_is_count:
+                legal = "a whole number from 0 on"
+            if np.isfinite(self._level_limit):
+                legal = f"from 0 on and below {self._level_limit:g}"
+            raise ValueError(
+                f"{type(self).__name__}.{self._strength()} must be {legal}; got "
+                f"{level!r}."
+            )
+        return int(number) if number.is_integer() else number
+
+    @property
+    def level_label(self) -> str:
+        """What the strength means, in the words of an axis."""
+        return f"{self._strength()} of {type(self).__name__}"
+
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        """Strengths at which a curve is worth a look, from 0 on.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        levels : tuple of float
+            Rising.
+        """
+        self._strength()
+        if self._levels:
+            return self._levels
+        values = self.certificate_values(n_features)
+        levels = np.multiply(_SHARES, values.sum())
+        levels = levels.round() if np.all(values == 1) else levels
+        return tuple(map(self._legal, np.unique(levels)))
+
+    def _strength(self) -> str:
+        if self.level_name is None:
+            raise ValueError(
+                f"{self!r} has no parameter that says how strong it is; name one in "
+                "the class attribute level_name."
+            )
+        return self.level_name
+
+    @property
+    def certificate_factors(self) -> tuple[float, float]:
+        """The smallest and the largest factor for a feature, for certificates."""
+        return 0.0, 1.0
+
+    def certificate_values(self, n_features: int) -> Array:
+        """What the change of each feature costs the adversary, for certificates.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        values : array of shape (n_features,)
+            Finite and not negative.
+        """
+        return np.ones(n_features)
 
     @property
     def is_finite(self) -> bool:
@@ -92,9 +202,8 @@ class Attack(BaseEstimator):
         ways : array of shape (n, c, d), or list of n arrays of shape (c_i, d)
             A list where rows differ in the number of their candidates.
         """
-        X = readable(X)
-        rows = X.toarray() if sp.issparse(X) else X
-        ways = [np.atleast_2d(self.candidates(x)) for x in rows.astype(np.float64)]
+        rows = as_dense(readable(X)).astype(np.float64)
+        ways = [np.atleast_2d(self.candidates(x)) for x in rows]
         return np.stack(ways) if len({len(way) for way in ways}) == 1 else ways
 
     def copies(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
@@ -112,26 +221,20 @@ class Attack(BaseEstimator):
         origin : array of shape (m,)
             The row that each comes from.
         """
-        given, X = X, readable(X)
-        blocks, origins = [], []
-        for rows in _blocks(X):
-            ways, origin = self._flat(X[rows])
-            blocks.append(sp.csr_array(ways) if sp.issparse(X) else ways)
-            origins.append(origin + rows.start)
-        stacked = stack(blocks).astype(X.dtype, copy=False)
-        return as_container(stacked, given), np.concatenate(origins)
+        rows = readable(X)
+        blocks = [(as_container(ways, rows), o) for ways, o in self._blocks(rows)]
+        stacked = stack([ways for ways, _ in blocks]).astype(rows.dtype, copy=False)
+        return as_container(stacked, X), np.concatenate([o for _, o in blocks])
 
-    def _flat(self, X: Any) -> tuple[Array, NDArray[np.intp]]:
-        """Dense `copies` of a few rows."""
-        if X.shape[0] == 0:
-            return np.empty(X.shape), np.empty(0, dtype=np.intp)
-        ways = self.all_candidates(X)
-        counts = [len(way) for way in ways]
-        if isinstance(ways, np.ndarray):
-            flat = ways.reshape(-1, X.shape[1])
-        else:
-            flat = np.concatenate(ways)
-        return flat, np.repeat(np.arange(len(counts)), counts)
+    def _blocks(self, X: Any) -> Iterator[tuple[Array, NDArray[np.intp]]]:
+        """Dense `copies` of a few rows at a time, that fit into memory."""
+        n, d = X.shape
+        step = max(1, _BLOCK // max(1, d))
+        for start in range(0, max(n, 1), step):
+            ways = self.all_candidates(X[start : start + step]) if n else np.empty(0)
+            counts = [len(way) for way in ways]
+            flat = np.concatenate(ways) if isinstance(ways, list) else ways
+            yield flat.reshape(-1, d), start + np.repeat(np.arange(len(counts)), counts)
 
     def worst(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -154,17 +257,9 @@ class Attack(BaseEstimator):
         X_worst : array or sparse matrix of shape (n, d)
             Attacked rows.
         """
-        model = LinearModel(X, y, coef, intercept)
-        given, X = X, readable(X)
-        blocks = []
-        for rows in _blocks(X):
-            ways, origin = self._flat(X[rows])
-            margins = model.margins(ways, model.label[rows][origin])
-            order = np.lexsort((margins, origin))
-            first = np.searchsorted(origin, np.arange(X[rows].shape[0]))
-            lowest = ways[order[first]]
-            blocks.append(sp.csr_array(lowest) if sp.issparse(X) else lowest)
-        return as_container(stack(blocks).astype(X.dtype, copy=False), given)
+        rows = readable(X)
+        model = LinearMargins(rows, y, coef, intercept)
+        return as_container(self._worst(rows, model), X)
 
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -176,13 +271,27 @@ class Attack(BaseEstimator):
         drop : array of shape (n,)
             Never negative.
         """
-        model = LinearModel(X, y, coef, intercept)
-        worst = self.worst(X, y, coef, intercept)
+        rows = readable(X)
+        return self._drop(rows, LinearMargins(rows, y, coef, intercept))
+
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        """`worst` for rows and a model that are read and checked already."""
+        blocks = []
+        for ways, origin in self._blocks(X):
+            margins = model.margins(ways, model.label[origin])
+            first = np.flatnonzero(np.diff(origin, prepend=-1))
+            lowest = ways[np.lexsort((margins, origin))[first]]
+            blocks.append(as_container(lowest, X))
+        return stack(blocks).astype(X.dtype, copy=False)
+
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        """`margin_drop` for rows and a model that are read and checked already."""
+        worst = readable(self.worst(X, *model.given))
         drop = model.margins(X, model.label) - model.margins(worst, model.label)
         return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
 
 
-class LinearModel:
+class LinearMargins:
     """Checked labels and weights, always with a row of `coef` per class.
 
     Two classes with one weight vector w become the rows -w/2 and w/2, whose difference
@@ -190,7 +299,8 @@ class LinearModel:
     """
 
     def __init__(self, X: Any, y: Any, coef: Any, intercept: Any = None):
-        n, d = np.shape(X)
+        n, d = X.shape
+        self.given = y, coef, intercept
         coef = np.asarray(coef, dtype=np.float64)
         if coef.ndim not in (1, 2) or coef.shape[-1] != d:
             raise ValueError(
@@ -212,11 +322,17 @@ class LinearModel:
 
     def leads(self, X: Any, label: NDArray[Any]) -> Array:
         """Score of the own class less that of each rival; infinite for itself."""
-        scores = np.asarray(zero_missing(readable(X)) @ self.coef.T) + self.intercept
+        scores = np.asarray(zero_missing(X) @ self.coef.T) + self.intercept
         return score_leads(scores, label)
 
+    def rival_leads(self, X: Any) -> Array:
+        """`leads`, or zeros if there is one rival only, whose lead decides nothing."""
+        if len(self.coef) > 2:
+            return self.leads(X, self.label)
+        return np.zeros((X.shape[0], len(self.coef)))
+
     def margins(self, X: Any, label: NDArray[Any]) -> Array:
-        """Score of the own class less that of the best rival, row by row."""
+        """Score of the own class less that of the best rival, for rows as read."""
         return self.leads(X, label).min(axis=1)
 
 
@@ -240,9 +356,3 @@ def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
             f"got {np.unique(y)[:5]}."
         )
     return ((y > 0) if k == 1 else y).astype(np.uint64)
-
-
-def _blocks(X: Any) -> list[slice]:
-    """Row ranges, small enough that the candidates of one fit into memory."""
-    n, step = X.shape[0], max(1, _BLOCK // max(1, X.shape[1]))
-    return [slice(i, min(i + step, n)) for i in range(0, max(n, 1), step)]

@@ -1,23 +1,17 @@
-"""Checks of budgets and feature values, before any work."""
+"""Deletion of features worth up to a budget, and the checks of values and budgets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import (
-    as_container,
-    is_stored,
-    readable,
-    stored_rows,
-    unsigned,
-)
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof._rows import readable, stored_rows, unsigned, without
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.feature_scaling import FeatureScaling
 
+_MODES = ("best", "greedy")
 _ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
 
 
@@ -47,9 +41,6 @@ def effective_budget(budget: float, values: Array) -> float:
     return budget * (1 + _ROUNDING)
 
 
-_MODES = ("best", "greedy")
-
-
 class FeatureDeletion(Attack):
     """Set features to zero whose values add up to at most the budget, row by row.
 
@@ -57,7 +48,7 @@ class FeatureDeletion(Attack):
 
         max Σ_{j deleted} g_j   subject to   Σ_{j deleted} v_j <= N
 
-    (Dekel and Shamir 2008, section 2.1; FDROP where v = 1). He deletes only features
+    (Dekel and Shamir 2008, section 2.1; FDROP where v = 1). It deletes only features
     with g_j > 0. For v in {0, 1} the N largest gains are the exact answer. Otherwise
     this is a knapsack problem: `margin_drop` gives the value of its fractional
     relaxation, which no deletion exceeds, `worst` deletes whole features only, and
@@ -88,6 +79,10 @@ class FeatureDeletion(Attack):
     array([0.5])
     """
 
+    level_name = "budget"
+    smallest_change = "deletion"
+    _levels = ()
+
     def __init__(
         self,
         budget: float = 1.0,
@@ -99,31 +94,15 @@ class FeatureDeletion(Attack):
         self.values = values
         self.mode = mode
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        scaling = self._as_scaling(X)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        scaling = self._as_scaling(X.shape[1])
         if scaling is not None:
-            return scaling.worst(X, y, coef, intercept)
-        given = X
-        X, deleted, _, _ = self._attack(X, y, coef, intercept)
-        if sp.issparse(X):
-            kept = ~deleted
-            ends = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
-            parts = (X.data[kept], X.indices[kept], ends.astype(X.indptr.dtype))
-            return as_container(type(X)(parts, shape=X.shape), given)
-        stored = np.flatnonzero(is_stored(X))
-        worst = X.copy()
-        worst.ravel()[stored[deleted]] = 0.0
-        return worst
+            return scaling._worst(X, model)
+        return without(X, self._attack(X, model)[0])
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        scaling = self._as_scaling(X)
-        if scaling is not None:
-            return scaling.margin_drop(X, y, coef, intercept)
-        return self._attack(X, y, coef, intercept)[2]
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        scaling = self._as_scaling(X.shape[1])
+        return self._attack(X, model)[1] if scaling is None else scaling._drop(X, model)
 
     def gap(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
@@ -133,8 +112,13 @@ class FeatureDeletion(Attack):
         Zero for values in {0, 1} and a whole budget, and in the greedy mode, which
         bounds nothing but its own deed. Parameters as in `worst`.
         """
-        _, _, bound, attained = self._attack(X, y, coef, intercept)
+        rows = readable(X)
+        model = LinearMargins(rows, y, coef, intercept)
+        _, bound, attained = self._attack(rows, model)
         return bound - attained
+
+    def certificate_values(self, n_features: int) -> Array:
+        return check_budget(0.0, self.values, n_features)
 
     def check(self, n_features: int) -> Array:
         """The values, one per feature, or one clear sentence about what is wrong."""
@@ -144,28 +128,26 @@ class FeatureDeletion(Attack):
             )
         return check_budget(self.budget, self.values, n_features)
 
-    def _as_scaling(self, X: Any) -> FeatureScaling | None:
+    def _as_scaling(self, n_features: int) -> FeatureScaling | None:
         """The same attack as scaling by zero, if every feature costs 1; else None."""
-        values = self.check(readable(X).shape[1])
+        values = self.check(n_features)
         if np.any(values != 1):
             return None
-        return FeatureScaling(int(effective_budget(self.budget, values)))
+        return FeatureScaling(effective_budget(self.budget, values))
 
     def _attack(
-        self, X: Any, y: Any, coef: Any, intercept: Any
-    ) -> tuple[Any, NDArray[np.bool_], Array, Array]:
+        self, X: Any, model: LinearMargins
+    ) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Which stored entries go, the bound on the drop, and the drop attained."""
         # Numba is imported here, at the first attack, to keep the import light
         from noiseproof.attacks.kernels import delete
 
-        X = readable(X)
         values = self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
         rows = stored_rows(X)
         deleted = np.zeros(len(rows.data), dtype=bool)
         limit = effective_budget(self.budget, values)
+        of_model = model.label, model.coef, model.rival_leads(X)
         greedy = self.mode == "greedy"
-        bound, attained = delete(
-            *unsigned(rows),
-            *(model.label, model.coef, model.intercept, values, limit, greedy, deleted),
+        return deleted, *delete(
+            *unsigned(rows), *of_model, values, limit, greedy, deleted
         )
-        return X, deleted, bound, attained

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
-from noiseproof._rows import Workers, as_container, entries, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof._rows import Workers, entries, values, with_values, without_zeros
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 _WORTH_THREADS = 2**19  # entries
 
@@ -25,13 +22,13 @@ class FeatureScaling(Attack):
 
     from the margin, and the adversary takes the k largest of these gains (FSCALE: Teo
     et al. 2008, eq. 10). Their algorithm 3 lacks a stop: scaling is allowed, not
-    forced, so he leaves features alone that gain nothing. With low = 0 and high = 1
+    forced, so it leaves features alone that gain nothing. With low = 0 and high = 1
     this is `FeatureDeletion(k)`. Zeros and missing entries stay as they are.
 
     Parameters
     ----------
     k : int, default=1
-        How many features of a row may be scaled.
+        How many features of a row may be scaled; a whole float will do.
     low, high : float, default=0.0 and 1.0
         The smallest and the largest factor.
 
@@ -45,50 +42,39 @@ class FeatureScaling(Attack):
     array([4.5])
     """
 
-    def __init__(self, k: int = 1, low: float = 0.0, high: float = 1.0):
+    level_name = "k"
+    level_is_count = True
+    smallest_change = "deletion"
+    _levels = ()
+
+    def __init__(self, k: float = 1, low: float = 0.0, high: float = 1.0):
         self.k = k
         self.low = low
         self.high = high
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        if not sp.issparse(X):
-            worst = np.empty(X.shape, dtype=X.dtype)
-            self._attack(X, y, coef, intercept, worst.ravel())
-            return worst
-        data = np.empty_like(X.data)
-        self._attack(X, y, coef, intercept, data)
-        worst = type(X)((data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
-        if 0 in (self.low, self.high):
-            worst.eliminate_zeros()
-        return as_container(worst, given)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        data = np.empty(values(X).shape, dtype=X.dtype)
+        self._attack(X, model, data.ravel())
+        worst = with_values(X, data)
+        return without_zeros(worst, copy=False) if 0 in (self.low, self.high) else worst
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        X = readable(X)
-        return self._attack(X, y, coef, intercept, np.empty(0, dtype=X.dtype))
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        return self._attack(X, model, np.empty(0, dtype=X.dtype))
 
-    def _attack(self, X: Any, y: Any, coef: Any, intercept: Any, out: Any) -> Array:
+    def _attack(self, X: Any, model: LinearMargins, out: Any) -> Array:
         """Drops of the margins; the scaled entries go to `out` where it has room."""
         # Numba is imported here, at the first attack, to keep the import light
-        from noiseproof.attacks.scaling_kernels import scale
+        from noiseproof.attacks.kernels import scale
 
-        self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
-        # with a single rival its lead changes nothing; without it the drop is exact
-        shape = (X.shape[0], len(model.coef))
-        several = shape[1] > 2
-        leads = model.leads(X, model.label) if several else np.zeros(shape)
+        leads = model.rival_leads(X)
         indptr, indices, data = entries(X)
-        options = min(int(self.k), X.shape[1]), float(self.low), float(self.high), out
+        k = min(int(self._legal(self.k)), X.shape[1])
+        low, high = self.certificate_factors
 
         def work(rows: slice) -> Array:
             ends = indptr[rows.start : rows.stop + 1]
             of_rows = model.label[rows], model.coef, leads[rows]
-            return scale(ends, indices, data, *of_rows, *options)
+            return scale(ends, indices, data, *of_rows, k, low, high, out)
 
         if data.size <= _WORTH_THREADS:
             return work(slice(0, X.shape[0]))
@@ -97,13 +83,12 @@ class FeatureScaling(Attack):
         parts = [slice(a, b) for a, b in pairwise(bounds.tolist())]
         return np.concatenate(workers.map(work, parts))
 
-    def check(self, n_features: int) -> None:
-        if not isinstance(self.k, Integral) or self.k < 0:
-            raise ValueError(
-                f"FeatureScaling.k must be a whole number from 0 on; got {self.k!r}."
-            )
+    @property
+    def certificate_factors(self) -> tuple[float, float]:
+        """The smallest and the largest factor, checked."""
         if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
             raise ValueError(
                 "FeatureScaling.low and high must be finite, low not above high; "
                 f"got {self.low!r} and {self.high!r}."
             )
+        return float(self.low), float(self.high)

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import as_container, assemble, readable, zero_missing
-from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
+from noiseproof._rows import as_dense, assemble, readable, zero_missing
+from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
 class LinearMaps(Attack):
@@ -42,34 +42,28 @@ class LinearMaps(Attack):
         X = readable(X)
         maps = self.maps(X.shape[1])
         ways = np.empty((X.shape[0], len(maps) + 1, X.shape[1]))
-        ways[:, 0] = X.toarray() if sp.issparse(X) else X
+        ways[:, 0] = as_dense(X)
         clean = np.ascontiguousarray(np.nan_to_num(ways[:, 0], nan=0.0).T)
         for j, M in enumerate(maps, start=1):
             ways[:, j] = (M @ clean).T
         return ways
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        choice = self._margins(X, y, coef, intercept).argmin(axis=1)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        choice = self._margins(X, model).argmin(axis=1)
         clean, maps = zero_missing(X), self.maps(X.shape[1])
         parts = []
         for j in np.unique(choice):
             rows = np.flatnonzero(choice == j)
             part = X[rows] if j == 0 else clean[rows] @ maps[j - 1].T
             parts.append((rows, part.astype(X.dtype, copy=False)))
-        return as_container(assemble(parts, X), given)
+        return assemble(parts, X)
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        margins = self._margins(readable(X), y, coef, intercept)
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        margins = self._margins(X, model)
         return margins[:, 0] - margins.min(axis=1)
 
-    def _margins(self, X: Any, y: Any, coef: Any, intercept: Any) -> NDArray[Any]:
+    def _margins(self, X: Any, model: LinearMargins) -> NDArray[Any]:
         """Margins of all candidates of all rows, without making them: (n, c)."""
-        model = LinearModel(X, y, coef, intercept)
         seen = [model.coef, *((M.T @ model.coef.T).T for M in self.maps(X.shape[1]))]
         scores = np.asarray(zero_missing(X) @ np.vstack(seen).T)
         scores = scores.reshape(-1, len(seen), len(model.coef)) + model.intercept
@@ -88,21 +82,9 @@ def affine_map(
     The new pixel at p is the old image at A (p - c) + c - shift, c the centre of the
     image: the mean of the four pixels around that place, weighted by nearness. All is
     zero outside of the image. It equals `scipy.ndimage.affine_transform` of order 1 in
-    the mode "grid-constant", for all images at once.
-
-    Parameters
-    ----------
-    matrix : tuple of 4 floats
-        A, row by row; the inverse of what happens to the image.
-    shift : tuple of 2 floats
-        How far the image moves, down and to the right.
-    shape : tuple of 2 ints
-        Height and width.
-
-    Returns
-    -------
-    map : CSR array of shape (d, d)
-        Do not change it: it is shared.
+    the mode "grid-constant", for all images at once. `matrix` is A row by row, the
+    inverse of what happens to the image, which moves down and to the right by `shift`.
+    The answer is shared: do not change it.
     """
     height, width = shape
     centre = (np.array(shape) - 1) / 2
@@ -140,33 +122,29 @@ def image_shape(shape: Any, n_features: int) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-_STILL = (0.0, 0.0)
 _FOUR = ((-1, 0), (1, 0), (0, -1), (0, 1))
 _EIGHT = (*_FOUR, (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 class ImageAttack(LinearMaps):
-    """Base of the four: lists affine transforms, interpolated bilinearly."""
+    """Base of the four: affine transforms by given amounts, interpolated bilinearly."""
 
     shape: Any
 
-    def transforms(self) -> list[tuple[Matrix, tuple[float, float]]]:
-        """Inverse matrix and shift of each transform, without the identity."""
+    def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
+        """Inverse matrix and shift of each transform by so much."""
         raise NotImplementedError
 
     def maps(self, n_features: int) -> list[Any]:
-        shape = image_shape(self.shape, n_features)
-        return [affine_map(A, shift, shape) for A, shift in self.transforms()]
-
-    def _both_signs(self, name: str) -> NDArray[Any]:
-        """-a and a for each amount a of the parameter."""
+        name, shape = self._strength(), image_shape(self.shape, n_features)
         amounts = np.ravel(np.asarray(getattr(self, name), dtype=np.float64))
         if not np.all(np.isfinite(amounts)) or np.any(amounts < 0):
             raise ValueError(
                 f"{type(self).__name__}.{name} must be finite and not negative; "
                 f"got {getattr(self, name)!r}."
             )
-        return np.column_stack([-amounts, amounts]).ravel()
+        ways = [way for amount in amounts.tolist() for way in self.ways(amount)]
+        return [affine_map(inverse, shift, shape) for inverse, shift in ways]
 
 
 class ImageShift(ImageAttack):
@@ -192,6 +170,9 @@ class ImageShift(ImageAttack):
            [0., 1., 0., 3.]])
     """
 
+    level_name = "pixels"
+    _levels = (0, 1, 2, 3)
+
     def __init__(
         self, pixels: ArrayLike = 1.0, directions: int = 4, *, shape: Any = None
     ):
@@ -199,15 +180,13 @@ class ImageShift(ImageAttack):
         self.directions = directions
         self.shape = shape
 
-    def transforms(self) -> list[tuple[Matrix, tuple[float, float]]]:
+    def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
         if self.directions not in (4, 8):
             raise ValueError(
                 f"ImageShift.directions must be 4 or 8; got {self.directions!r}."
             )
-        steps = self._both_signs("pixels")[1::2]
-        ways = _FOUR if self.directions == 4 else _EIGHT
-        still = (1.0, 0.0, 0.0, 1.0)
-        return [(still, (float(s * a), float(s * b))) for s in steps for a, b in ways]
+        steps = _FOUR if self.directions == 4 else _EIGHT
+        return [((1.0, 0.0, 0.0, 1.0), (amount * a, amount * b)) for a, b in steps]
 
 
 class ImageRotation(ImageAttack):
@@ -229,16 +208,17 @@ class ImageRotation(ImageAttack):
            [2., 4., 1., 3.]])
     """
 
+    level_name = "degrees"
+    _levels = (0, 5, 10, 15, 20, 30, 45)
+
     def __init__(self, degrees: ArrayLike = 10.0, *, shape: Any = None):
         self.degrees = degrees
         self.shape = shape
 
-    def transforms(self) -> list[tuple[Matrix, tuple[float, float]]]:
-        ways = []
-        for angle in np.deg2rad(self._both_signs("degrees")):
-            c, s = float(np.cos(angle)), float(np.sin(angle))
-            ways.append(((c, s, -s, c), _STILL))
-        return ways
+    def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
+        angle = math.radians(amount)
+        c, s = math.cos(angle), math.sin(angle)
+        return [((c, -s, s, c), (0.0, 0.0)), ((c, s, -s, c), (0.0, 0.0))]
 
 
 class ImageScale(ImageAttack):
@@ -259,17 +239,21 @@ class ImageScale(ImageAttack):
            [0.11, 0.33, 0.11, 0.33, 1.  , 0.33, 0.11, 0.33, 0.11]])
     """
 
+    level_name = "amount"
+    _levels = (0, 0.05, 0.1, 0.15, 0.2, 0.3)
+    _level_limit = 1.0
+
     def __init__(self, amount: ArrayLike = 0.15, *, shape: Any = None):
         self.amount = amount
         self.shape = shape
 
-    def transforms(self) -> list[tuple[Matrix, tuple[float, float]]]:
-        factors = 1 + self._both_signs("amount")
-        if np.any(factors <= 0):
+    def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
+        if amount >= 1:
             raise ValueError(
                 f"ImageScale.amount must be less than 1; got {self.amount!r}."
             )
-        return [((float(1 / f), 0.0, 0.0, float(1 / f)), _STILL) for f in factors]
+        factors = 1 / (1 - amount), 1 / (1 + amount)
+        return [((f, 0.0, 0.0, f), (0.0, 0.0)) for f in factors]
 
 
 class ImageShear(ImageAttack):
@@ -289,13 +273,13 @@ class ImageShear(ImageAttack):
     array([0., 0., 1., 0., 1., 0., 1., 0., 0.])
     """
 
+    level_name = "amount"
+    _levels = (0, 0.05, 0.1, 0.15, 0.2, 0.3)
+
     def __init__(self, amount: ArrayLike = 0.15, *, shape: Any = None):
         self.amount = amount
         self.shape = shape
 
-    def transforms(self) -> list[tuple[Matrix, tuple[float, float]]]:
-        ways = []
-        for a in self._both_signs("amount").tolist():
-            ways.append(((1.0, 0.0, -a, 1.0), _STILL))
-            ways.append(((1.0, -a, 0.0, 1.0), _STILL))
-        return ways
+    def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
+        slants = (0.0, amount), (amount, 0.0), (0.0, -amount), (-amount, 0.0)
+        return [((1.0, down, across, 1.0), (0.0, 0.0)) for down, across in slants]

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
-from noiseproof._rows import as_container, assemble, readable, zero_missing
-from noiseproof.attacks.base import Array, Attack, LinearModel, score_leads
+from noiseproof._rows import as_container, assemble, dense_rows, stack, zero_missing
+from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
@@ -51,40 +51,33 @@ class Trajectory(Attack):
     array([[-2.,  4.]])
     """
 
+    level_name = "span"
+
     def __init__(self, degree: int = 2, span: float = 1.0, tangents: Tangents = None):
         self.degree = degree
         self.span = span
         self.tangents = tangents
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        clean, tangents, t, lowest = self._attack(X, y, coef, intercept)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        clean, tangents, t, lowest = self._attack(X, model)
         best = lowest.argmin(axis=1)
         t = t[np.arange(len(best)), best]
         still, moving = np.flatnonzero(t == 0), np.flatnonzero(t)
         moved = clean[moving]
         for power, tangent in enumerate(tangents, start=1):
-            factor = sp.diags_array(t[moving] ** power)
-            moved = moved + factor @ tangent[moving]
+            moved = moved + sp.diags_array(t[moving] ** power) @ tangent[moving]
         parts = [(still, X[still]), (moving, moved.astype(X.dtype))]
-        return as_container(assemble([p for p in parts if len(p[0])], X), given)
+        return assemble([part for part in parts if len(part[0])], X)
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        X = readable(X)
-        lowest = self._attack(X, y, coef, intercept)[3].min(axis=1)
-        model = LinearModel(X, y, coef, intercept)
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        lowest = self._attack(X, model)[3].min(axis=1)
         return model.margins(X, model.label) - lowest
 
     def _attack(
-        self, X: Any, y: Any, coef: Any, intercept: Any
+        self, X: Any, model: LinearMargins
     ) -> tuple[Any, list[Any], Array, Array]:
         """Rows without holes, their tangents, worst t and lowest lead per rival."""
-        self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+        self.check()
         clean = zero_missing(X)
         tangents = self._tangents(clean)
         slopes = [np.asarray(tangent @ model.coef.T) for tangent in tangents]
@@ -111,31 +104,26 @@ class Trajectory(Attack):
 
     def _called_tangents(self, X: Any, tangents: Callable[[Array], Any]) -> list[Any]:
         wanted = (self.degree, X.shape[1])
-        rows: list[list[Any]] = [[] for _ in range(self.degree)]
-        for i in range(X.shape[0]):
-            x = X[[i]].toarray()[0] if sp.issparse(X) else X[i]
+        lines: list[list[Any]] = [[] for _ in range(self.degree)]
+        for x in dense_rows(X):
             curve = np.asarray(tangents(x), dtype=np.float64)
             if curve.shape != wanted:
                 raise ValueError(
                     f"Trajectory.tangents must give an array of shape {wanted}, a line "
                     f"per power of t; got {curve.shape}."
                 )
-            for line, of_power in zip(curve, rows, strict=True):
-                of_power.append(sp.csr_array(line[None]) if sp.issparse(X) else line)
-        if not sp.issparse(X):
-            return [np.reshape(lines, X.shape) for lines in rows]
-        return [sp.vstack(lines, format="csr") if lines else X for lines in rows]
+            for line, of_power in zip(curve, lines, strict=True):
+                of_power.append(as_container(line[None], X))
+        return [stack(of_power) if of_power else X for of_power in lines]
 
-    def check(self, n_features: int) -> None:
+    def check(self) -> None:
+        """Raise one clear sentence if no curve has such a degree or span."""
         if not isinstance(self.degree, Integral) or self.degree < 1:
             raise ValueError(
                 f"Trajectory.degree must be a whole number from 1 on; "
                 f"got {self.degree!r}."
             )
-        if not (np.isfinite(self.span) and self.span >= 0):
-            raise ValueError(
-                f"Trajectory.span must be finite and not negative; got {self.span!r}."
-            )
+        self._legal(self.span)
 
 
 def _delays(degree: int, d: int) -> list[Any]:
@@ -151,15 +139,8 @@ def _delays(degree: int, d: int) -> list[Any]:
 def lowest_points(powers: Array) -> tuple[Array, Array]:
     """Where in [-1, 1] polynomials are lowest, and how low.
 
-    Parameters
-    ----------
-    powers : array of shape (degree + 1, ...)
-        Coefficients, the constant first.
-
-    Returns
-    -------
-    t, value : arrays of shape (...)
-        Of equally low points, zero is taken if it is one.
+    `powers` (degree + 1, ...) holds their coefficients, the constants first. Of equally
+    low points, zero is taken if it is one.
     """
     zero = np.zeros(powers.shape[1:])
     points = [zero, zero - 1, zero + 1]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from noiseproof._rows import as_container, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof._rows import as_container, incomplete_rows
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 
 class Translation(Attack):
@@ -21,84 +20,40 @@ class Translation(Attack):
     """
 
     def moves(self, directions: Array) -> Array:
-        """The allowed δ with the largest u·δ for each row u of `directions`.
-
-        Parameters
-        ----------
-        directions : array of shape (m, d)
-            Differences of weight vectors.
-
-        Returns
-        -------
-        moves : array of shape (m, d)
-            Zero where u is zero.
-        """
+        """The allowed δ with the largest u·δ for each row u; zero where u is zero."""
         raise NotImplementedError
 
     def check(self, n_features: int) -> None:
-        """Raise one clear sentence if the set does not suit rows of such a length.
-
-        Parameters
-        ----------
-        n_features : int
-            Length of a row.
-        """
+        """Raise one clear sentence if the set does not suit rows of such a length."""
         raise NotImplementedError
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
-        own = model.label.astype(np.intp)
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        own, k = model.label.astype(np.intp), len(model.coef)
         rival = self._attacked(X, model).argmin(axis=1)
-        pairs, pair = np.unique(own * len(model.coef) + rival, return_inverse=True)
-        first, second = np.divmod(pairs, len(model.coef))
-        moves = [self.moves(model.coef[first] - model.coef[second])]
-        for i, seen in _incomplete(X):
+        pairs, pair = np.unique(own * k + rival, return_inverse=True)
+        moves = [self.moves(model.coef[pairs // k] - model.coef[pairs % k])]
+        for i, seen in incomplete_rows(X):
             pair[i] = sum(map(len, moves))
             u = (model.coef[own[i]] - model.coef[rival[i]]) * seen
             moves.append(self.moves(u[None]))
-        table = np.vstack(moves).astype(X.dtype)
-        if sp.issparse(X):
-            return as_container(X - type(X)(table)[pair], given)
-        return X - table[pair]
+        return X - as_container(np.vstack(moves).astype(X.dtype), X)[pair]
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        X = readable(X)
-        self.check(X.shape[1])
-        model = LinearModel(X, y, coef, intercept)
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
         lowest = self._attacked(X, model).min(axis=1)
         return model.margins(X, model.label) - lowest
 
-    def _attacked(self, X: Any, model: LinearModel) -> Array:
+    def _attacked(self, X: Any, model: LinearMargins) -> Array:
         """Leads over each rival after the worst move against that one."""
+        self.check(X.shape[1])
         leads = model.leads(X, model.label)
         drops = np.stack([self._drops(own - model.coef) for own in model.coef])
         drops = drops[model.label]
-        for i, seen in _incomplete(X):
+        for i, seen in incomplete_rows(X):
             drops[i] = self._drops((model.coef[model.label[i]] - model.coef) * seen)
         return leads - drops
 
     def _drops(self, directions: Array) -> Array:
         return np.einsum("md,md->m", directions, self.moves(directions))
-
-
-def _incomplete(X: Any) -> list[tuple[int, NDArray[np.bool_]]]:
-    """Rows with missing entries, and which of their entries are there."""
-    if not sp.issparse(X):
-        missing = np.isnan(X)
-        return [(i, ~missing[i]) for i in np.flatnonzero(missing.any(axis=1)).tolist()]
-    if not np.isnan(X.data).any():
-        return []
-    holes = sp.csr_array((np.isnan(X.data), X.indices, X.indptr), shape=X.shape)
-    return [
-        (i, holes[[i]].toarray()[0] == 0)
-        for i in np.flatnonzero(holes.sum(axis=1)).tolist()
-    ]
 
 
 class NormBall(Translation):
@@ -131,6 +86,9 @@ class NormBall(Translation):
     array([[1. , 1.5]])
     """
 
+    level_name = "radius"
+    smallest_change = "norm"
+
     def __init__(self, radius: float = 1.0, ord: float = 2):
         self.radius = radius
         self.ord = ord
@@ -147,10 +105,7 @@ class NormBall(Translation):
         return moves
 
     def check(self, n_features: int) -> None:
-        if not (np.isfinite(self.radius) and self.radius >= 0):
-            raise ValueError(
-                f"NormBall.radius must be finite and not negative; got {self.radius!r}."
-            )
+        self._legal(self.radius)
         if self.ord not in (1, 2, np.inf):
             raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {self.ord!r}.")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noiseproof._rows import as_container, assemble, readable
-from noiseproof.attacks.base import Array, Attack, LinearModel
+from noiseproof._rows import assemble, readable
+from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
 
 
@@ -53,24 +53,16 @@ class Union(Attack):
         first = ways[0][:, :1]
         return np.concatenate([first, *(_others(way, first) for way in ways)], axis=1)
 
-    def worst(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Any:
-        given, X = X, readable(X)
-        model = LinearModel(X, y, coef, intercept)
-        ways = [X, *(m.worst(X, y, coef, intercept) for m in self._members())]
+    def _worst(self, X: Any, model: LinearMargins) -> Any:
+        ways = [X, *(readable(m.worst(X, *model.given)) for m in self._members())]
         margins = [model.margins(way, model.label) for way in ways]
         choice = np.argmin(margins, axis=0)
         chosen = [np.flatnonzero(choice == j) for j in range(len(ways))]
         parts = [(rows, ways[j][rows]) for j, rows in enumerate(chosen) if len(rows)]
-        return as_container(assemble(parts, X), given)
+        return assemble(parts, X)
 
-    def margin_drop(
-        self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
-    ) -> Array:
-        X = readable(X)
-        LinearModel(X, y, coef, intercept)
-        drops = [m.margin_drop(X, y, coef, intercept) for m in self._members()]
+    def _drop(self, X: Any, model: LinearMargins) -> Array:
+        drops = [m.margin_drop(X, *model.given) for m in self._members()]
         return np.max([np.zeros(X.shape[0]), *drops], axis=0)
 
     def _members(self) -> list[Attack]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
@@ -70,7 +71,8 @@ def run(arguments: list[str]) -> None:
     """Run one command; an error becomes one sentence on the error stream."""
     debug = "--debug" in arguments  # anywhere, as people append it
     arguments = [word for word in arguments if word != "--debug"]
-    with warnings.catch_warnings():
+    # the stream of results comes back however a command has turned it
+    with warnings.catch_warnings(), redirect_stdout(sys.stdout):
         warnings.simplefilter("default")
         warnings.showwarning = _once()
         try:

@@ -15,8 +15,8 @@ from noiseproof.cli.options import (
     Levels,
     Model,
     Target,
-    read_attack,
-    read_levels,
+    parse_attack,
+    parse_levels,
 )
 
 _COUNTS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -52,16 +52,17 @@ def certify(
     """
     from noiseproof import evaluation
     from noiseproof.cli.files import open_model, read_for
-    from noiseproof.cli.output import note, write_csv
+    from noiseproof.cli.output import check_output, note, write_csv
 
-    kind = None if attack is None else read_attack(attack)
+    check_output(output, model, data)
+    kind = None if attack is None else parse_attack(attack)
     saved = open_model(model)
     table = read_for([saved], data, target)
     certificates = evaluation.certify(*saved.split(table.X), table.y, attack=kind)
     if output is not None:
         write_csv(certificates.to_dict(), output)
         note(f"Budgets of {len(table.X):,} rows written to {output}")
-    at = read_levels(levels) if levels else _budgets(certificates)
+    at = parse_levels(levels) if levels else _budgets(certificates)
     _show(certificates, at, budget, json)
 
 

@@ -34,17 +34,19 @@ def demo(
     """
     from threadpoolctl import threadpool_limits
 
-    from noiseproof.cli.output import note, show_json
+    from noiseproof.cli.output import check_output, note, show_json
+    from noiseproof.cli.tune import tune
     from noiseproof.report import write_report
 
+    check_output(output)
     X_train, X_test, y_train, y_test = _digits()
     if not json:
         note("Choosing constants by cross-validation on the training half ...")
     with threadpool_limits(1):  # threads would wait for each other on such small data
-        models = {
-            name: _tuned(model, grid, X_train, y_train)
-            for name, (model, grid) in _candidates().items()
-        }
+        models = {}
+        for name, (model, grid) in _candidates().items():
+            best, _ = tune(model, grid, X_train, y_train, "delete", 0.5, folds=_FOLDS)
+            models[name] = model.set_params(**best).fit(X_train, y_train)
         summary = write_report(
             *(models, X_test, y_test, output),
             levels=_LEVELS,
@@ -89,17 +91,6 @@ def _candidates() -> dict[str, tuple[Any, dict[str, list[Any]]]]:
         "DropoutLogistic": (npf.DropoutLogisticRegression(), robust),
         "DropoutRidge": (npf.DropoutRidgeClassifier(), robust),
     }
-
-
-def _tuned(model: Any, grid: dict[str, list[Any]], X: Any, y: Any) -> Any:
-    from sklearn.model_selection import GridSearchCV
-
-    from noiseproof.evaluation import perturbed_scorer
-
-    scorer = perturbed_scorer("delete", 0.5)
-    return (
-        GridSearchCV(model, grid, scoring=scorer, cv=_FOLDS).fit(X, y).best_estimator_
-    )
 
 
 def _show(scores: Mapping[str, Sequence[float]], n_train: int, n_test: int) -> None:

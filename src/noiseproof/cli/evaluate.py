@@ -17,15 +17,12 @@ from noiseproof.cli.options import (
     Repeats,
     Seed,
     Target,
-    read_attack,
+    parse_attack,
+    parse_levels,
+    parse_perturbation,
     read_groups,
-    read_levels,
-    read_perturbation,
 )
 
-_LEVELS = {"delete": "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"}
-_SHARES = "0,0.01,0.02,0.05,0.1,0.2,0.5"  # of the features: where to count losses
-_SCALES = "0,0.1,0.2,0.5,1,2"
 _SHOWN = 8  # of the most fragile columns
 
 
@@ -63,7 +60,7 @@ def evaluate(
     from noiseproof.cli.files import open_models, read_for
     from noiseproof.evaluation import robustness_curve
 
-    perturb = read_attack(attack) if attack else read_perturbation(noise)[0]
+    perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
     sensors = None if groups is None else read_groups(groups)
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
@@ -72,7 +69,7 @@ def evaluate(
     curve = robustness_curve(
         {name: one.model for name, one in saved.items()},
         *(table.X, table.y, perturb),
-        read_levels(levels) if levels else _default_levels(perturb, d),
+        parse_levels(levels) if levels else _default_levels(perturb, d),
         scoring=first.scoring,
         n_repeats=repeats,
         random_state=seed,
@@ -86,25 +83,27 @@ def evaluate(
 
 
 def _default_levels(perturb: Any, d: int) -> list[float]:
+    """Where the curve is worth a look; features die or are counted as by our own."""
     from noiseproof.attacks import FeatureDeletion
-    from noiseproof.noise import Noise
+    from noiseproof.noise import Dropout
 
-    if isinstance(perturb, str) and perturb in _LEVELS:
-        return read_levels(_LEVELS[perturb])
-    counted = perturb == "delete_count" or isinstance(perturb, FeatureDeletion)
-    if counted:
-        return sorted({round(share * d) for share in read_levels(_SHARES)})
-    dropout = isinstance(perturb, Noise) and perturb.level_name == "rate"
-    return read_levels(_LEVELS["delete"] if dropout else _SCALES)
+    named: dict[Any, Any] = {"delete": Dropout(), "delete_count": FeatureDeletion()}
+    part = named[perturb] if isinstance(perturb, str) else perturb
+    return list(part.default_levels(d))
 
 
 def _fragility(saved: Any, table: Any, sensors: dict[str, list[str]] | None) -> Any:
     """What losing each column, or each sensor, costs the model."""
-    from noiseproof.cli.columns import feature_groups
+    from noiseproof._pipelines import transform, unwrap
     from noiseproof.evaluation import feature_fragility
+    from noiseproof.groups import column_groups, feature_names, features_behind
 
-    model, X = saved.split(table.X)
-    groups = feature_groups(saved, table.X, sensors)
+    steps, model = unwrap(saved.model)
+    X = transform(steps, table.X)
+    names = [str(name) for name in feature_names(saved.model, table.X)]
+    features = features_behind(saved.model, names, X.shape[1])
+    columns = list(dict.fromkeys(feature.column for feature in features))
+    groups: Any = column_groups(features, columns, sensors)
     return feature_fragility(model, X, table.y, groups=groups, scoring=saved.scoring)
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noiseproof._pipelines import transform, unwrap
 from noiseproof.cli.output import note
-from noiseproof.io import load, read_notes
+from noiseproof.io import load_with_notes
 from noiseproof.tables import Table, TableEncoder, TableError, read_table
 
 
@@ -21,19 +22,23 @@ class Saved(NamedTuple):
     @property
     def encoder(self) -> TableEncoder | None:
         """Its first step, if it was trained by the command line."""
-        first = getattr(self.model, "steps", [("", None)])[0][1]
+        steps = unwrap(self.model)[0]
+        first = steps[0][1] if steps else None
         return first if isinstance(first, TableEncoder) else None
 
     @property
     def scoring(self) -> str:
         """How to score it."""
-        return "r2" if _is_regressor(self.model) else "accuracy"
+        from sklearn.base import is_regressor
+
+        return "r2" if is_regressor(self.model) else "accuracy"
 
     def split(self, X: Any) -> tuple[Any, Any]:
         """The model behind the encoder, and X as it gets it."""
         if self.encoder is None:
             return self.model, X
-        return self.model[-1], self.model[:-1].transform(X)
+        steps, last = unwrap(self.model)
+        return last, transform(steps, X)
 
     def feature_names(self, X: Any) -> list[str]:
         """Names of the features behind the encoder."""
@@ -43,8 +48,8 @@ class Saved(NamedTuple):
 
 
 def open_model(path: Path) -> Saved:
-    """Load a model and its notes."""
-    return Saved(load(path), read_notes(path))
+    """Load a model and its notes, from a file or a pipe."""
+    return Saved(*load_with_notes(path))
 
 
 def open_models(paths: list[Path]) -> dict[str, Saved]:
@@ -118,9 +123,3 @@ def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) 
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
         note(f"Note: ignored, as training had no such column: {names}{more}.")
-
-
-def _is_regressor(model: Any) -> bool:
-    from sklearn.base import is_regressor
-
-    return bool(is_regressor(model))

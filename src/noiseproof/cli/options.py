@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,7 +51,7 @@ GroupsOption = Annotated[
 ]
 
 
-def read_noise(text: str) -> Any:
+def parse_noise(text: str) -> Any:
     """A dropout rate, or a noise object from `gaussian:0.1`."""
     from noiseproof.noise import NOISES, as_noise
 
@@ -72,7 +71,7 @@ def read_noise(text: str) -> Any:
     return level if name == "" else noise
 
 
-def read_attack(text: str) -> Any:
+def parse_attack(text: str) -> Any:
     """An attack by its name or a word of it, such as `deletion` or `deletion:5`."""
     from noiseproof.attacks import ATTACKS
 
@@ -84,17 +83,14 @@ def read_attack(text: str) -> Any:
         raise typer.BadParameter(
             f"The attack {text} is unknown: use one of {', '.join(ATTACKS)}."
         )
-    attack = ATTACKS[found[0]]
-    if level is None:
-        return attack()
-    strength = next(iter(inspect.signature(attack).parameters))
-    return attack(**{strength: level})
+    attack = ATTACKS[found[0]]()
+    return attack if level is None else attack.at(level)
 
 
-def read_perturbation(text: str) -> tuple[Any, float | None]:
+def parse_perturbation(text: str) -> tuple[Any, float | None]:
     """What happens to features, and its level if one is given: `delete:0.5`."""
     from noiseproof.attacks import ATTACKS
-    from noiseproof.evaluation.perturbations import PERTURBATIONS
+    from noiseproof.evaluation import PERTURBATIONS
     from noiseproof.noise import NOISES
 
     name, level = _split(text)
@@ -103,19 +99,18 @@ def read_perturbation(text: str) -> tuple[Any, float | None]:
         return plain, level
     if name in NOISES:
         return NOISES[name](), level
-    words = {word for key in ATTACKS for word in (key, *key.split("-"))}
-    if name not in words:
+    if not any(name in (key, *key.split("-")) for key in ATTACKS):
         raise typer.BadParameter(
             f"{text} is unknown: use one of "
             f"{', '.join([*PERTURBATIONS, *NOISES, *ATTACKS])}, with a level after a "
             "colon, such as delete:0.5."
         )
-    return read_attack(name), level
+    return parse_attack(name), level
 
 
-def read_happening(text: str) -> tuple[Any, float]:
+def parse_happening(text: str) -> tuple[Any, float]:
     """What happens to features, with its level: `delete:0.5`."""
-    perturb, level = read_perturbation(text)
+    perturb, level = parse_perturbation(text)
     if level is None:
         raise typer.BadParameter(f"{text} needs a level, such as {text}:0.5.")
     return perturb, level
@@ -127,7 +122,7 @@ def has_level(text: str) -> bool:
     return level is not None or name == "none"
 
 
-def read_levels(text: str) -> list[float]:
+def parse_levels(text: str) -> list[float]:
     """Numbers from `0,0.1,0.5`."""
     try:
         numbers = [float(word) for word in text.split(",")]

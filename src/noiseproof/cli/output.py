@@ -1,4 +1,4 @@
-"""What commands say: results to the output, everything else to the error stream."""
+"""What commands say and write: results to the output, the rest to the error stream."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import csv
 import io
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,22 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """Print a line that is not part of the result."""
     print(text, file=sys.stderr)
+
+
+def check_output(output: Path | None, *inputs: Path | None) -> None:
+    """Refuse, before any work, what cannot be written or would overwrite an input.
+
+    Where the output is to hold the file itself, as with `-o /dev/stdout`, all that
+    would be printed there goes to the error stream from now on.
+    """
+    from noiseproof import io as files
+
+    if output is None:
+        return
+    files.check_output(output, [path for path in inputs if path is not None])
+    with suppress(OSError, ValueError):  # an output that is no stream of the system
+        if os.path.samestat(os.stat(output), os.fstat(sys.stdout.fileno())):
+            sys.stdout = sys.stderr
 
 
 def show_json(value: Any) -> None:
@@ -58,19 +75,34 @@ def show_table(columns: Mapping[str, Sequence[str]]) -> None:
     console.print()
 
 
-def write_csv(columns: Columns, path: Path | None) -> None:
-    """Write columns as CSV: whole or not at all to a file, or to the output."""
+def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> None:
+    """Write columns as CSV: whole or not at all to a file, or to the output.
+
+    With `safe` a text that a spreadsheet would take for a formula begins with '.
+    """
     from noiseproof.io import atomic_write
 
+    guard = _no_formula if safe else lambda cell: cell
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerow(map(guard, columns))
+    writer.writerows(zip(*(map(guard, c) for c in columns.values()), strict=True))
     if path is None:
         sys.stdout.write(text.getvalue())
         return
     with atomic_write(path) as file:
         file.write(text.getvalue().encode())
+
+
+def _no_formula(cell: Any) -> Any:
+    """The cell, behind a quote if it is a text that begins like a formula."""
+    if not isinstance(cell, str) or not cell.startswith(tuple("=+-@\t\r")):
+        return cell
+    try:
+        float(cell)  # a number written as text, such as -1
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 @contextmanager

@@ -19,6 +19,13 @@ def predict(
             "--output", "-o", help="CSV file; else the predictions are shown."
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="Put ' before class labels that a spreadsheet would run as formulas.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Predict for each row of a table, in its order.
@@ -32,8 +39,9 @@ def predict(
       noiseproof predict model.npf new.csv | head
     """
     from noiseproof.cli.files import open_model, read_for
-    from noiseproof.cli.output import note, show_json, write_csv
+    from noiseproof.cli.output import check_output, note, show_json, write_csv
 
+    check_output(output, model, data)
     saved = open_model(model)
     table = read_for([saved], data, None, labelled=False)
     columns: dict[str, Any] = {"prediction": saved.model.predict(table.X).tolist()}
@@ -42,9 +50,9 @@ def predict(
         for name, column in zip(saved.model.classes_, probabilities.T, strict=True):
             columns[f"probability_{name}"] = column.tolist()
     if output is not None:
-        write_csv(columns, output)
+        write_csv(columns, output, safe=spreadsheet_safe)
         note(f"{len(columns['prediction']):,} predictions written to {output}")
     if json:
         show_json(columns)
     elif output is None:
-        write_csv(columns, None)
+        write_csv(columns, None, safe=spreadsheet_safe)

@@ -17,8 +17,8 @@ from noiseproof.cli.options import (
     Repeats,
     Seed,
     Target,
+    parse_levels,
     read_groups,
-    read_levels,
 )
 
 
@@ -42,11 +42,12 @@ def report(
       noiseproof report plain.npf robust.npf test.csv --target y -o page.html
     """
     from noiseproof.cli.files import open_models, read_for
-    from noiseproof.cli.output import say
+    from noiseproof.cli.output import check_output, say
     from noiseproof.report import write_report
 
+    check_output(output, *models, data, groups)
     sensors = None if groups is None else read_groups(groups)
-    at = read_levels(levels or "0")
+    at = parse_levels(levels or "0")
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
     rows = [one.notes.get("training", {}).get("rows") for one in saved.values()]

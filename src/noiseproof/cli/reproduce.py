@@ -1,12 +1,16 @@
-"""`noiseproof reproduce`: the papers' tables and figures."""
+"""`noiseproof reproduce`: the papers' tables and figures, from a checkout."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import noiseproof
 from noiseproof.cli.options import Json
 
 
@@ -28,7 +32,8 @@ def reproduce(
 ) -> None:
     """Repeat a table or figure of the papers and check their claims.
 
-    Reads the papers' data from the folder in the environment variable NOISEPROOF_DATA.
+    Works in a checkout of noiseproof, as `python -m experiments` does. Reads the
+    papers' data from the folder in the environment variable NOISEPROOF_DATA.
 
     \b
     Examples:
@@ -36,48 +41,23 @@ def reproduce(
       noiseproof reproduce wager-table3
       noiseproof reproduce chen-fig1 --full --out results
     """
-    from experiments import EXPERIMENTS
-
-    if list_:
-        _show_list(json)
-    elif name is None:
-        raise typer.BadParameter("Name an experiment, or use --list to see them.")
-    elif name not in EXPERIMENTS:
-        raise typer.BadParameter(
-            f"There is no experiment {name}: use one of {', '.join(EXPERIMENTS)}."
-        )
+    beside = Path(noiseproof.__file__).parents[2]  # of an editable installation
+    for root in (beside, Path.cwd()):
+        if all(
+            (root / part / "__init__.py").is_file()
+            for part in ("experiments", "src/noiseproof")
+        ):
+            break
     else:
-        _run(name, "full" if full else "quick", out, json)
-
-
-def _show_list(json: bool) -> None:
-    from experiments import EXPERIMENTS
-
-    from noiseproof.cli.output import say, show_json
-
-    if json:
-        show_json({name: e.title for name, e in EXPERIMENTS.items()})
-        return
-    width = max(map(len, EXPERIMENTS))
-    for name, experiment in EXPERIMENTS.items():
-        say(f"{name:<{width}}  {experiment.title}")
-
-
-def _run(name: str, size: str, out: Path, json: bool) -> None:
-    from experiments import run
-
-    from noiseproof.cli.output import note, say, show_json
-
-    report = run(name, size, out, progress=note)
-    if json:
-        claims = [
-            {"claim": c.text, "holds": c.holds, "numbers": c.numbers}
-            for c in report.claims
-        ]
-        files = [str(path) for path in report.files]
-        show_json({"name": name, "size": size, "claims": claims, "files": files})
-        return
-    for claim in report.claims:
-        say(f"[{'holds' if claim.holds else 'FAILS'}] {claim.text}: {claim.numbers}")
-    for path in report.files:
-        say(f"Written to {path}")
+        raise FileNotFoundError(
+            "The experiments are not in the installed package: get the source of "
+            "noiseproof and give the command in its folder."
+        )
+    words = [*([name] if name else []), "--full" if full else "--quick"]
+    words += ["--out", str(out), *["--list"] * list_, *["--json"] * json]
+    paths = [str(root / "src"), str(root), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    )
+    raise typer.Exit(done.returncode)

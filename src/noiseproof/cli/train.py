@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from noiseproof.cli.options import (
@@ -14,10 +15,13 @@ from noiseproof.cli.options import (
     Seed,
     Target,
     has_level,
-    read_attack,
-    read_happening,
-    read_noise,
+    parse_attack,
+    parse_happening,
+    parse_noise,
 )
+
+_FEW = 20  # so many different numbers may be classes
+_OPTIONS = {"noise": "--noise", "C": "--C", "budget": "--budget", "attack": "--attack"}
 
 
 def train(
@@ -66,6 +70,12 @@ def train(
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
     ] = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Features of an svmlight file, if more than it mentions."
+        ),
+    ] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -82,40 +92,85 @@ def train(
       noiseproof train data.csv -t price -o model.npf --model dropout-ridge
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
     """
-    from noiseproof.cli.estimators import make_estimator
+    from noiseproof.cli.output import check_output
+    from noiseproof.io import save
 
+    check_output(output, data)
     given = {
-        "noise": None if noise is None else read_noise(noise),
+        "noise": None if noise is None else parse_noise(noise),
         "C": c,
         "budget": budget,
-        "attack": None if attack is None else read_attack(attack),
+        "attack": None if attack is None else parse_attack(attack),
     }
-    estimator = make_estimator(model, seed, **given)
+    estimator = _make_estimator(model, seed, **given)
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
-    happening = None if tune is None else read_happening(tune)
-    table = _read(data, target, drop or [])
+    happening = None if tune is None else parse_happening(tune)
+    table = _read(data, target, drop or [], n_features)
+    _check_target(estimator, table.y, table.target)
     start = time.perf_counter()
     fitted, found = _fit(table, estimator, scale, happening, fixed, seed)
     summary = _summary(table, fitted, model)
     summary |= found | {"seconds": round(time.perf_counter() - start, 3)}
-    _save(fitted, output, table, summary)
+    notes = {"target": table.target, "first_index": table.first_index}
+    save(fitted, output, notes=notes | {"training": summary})
     _show(summary, output, json)
 
 
-def _read(data: Path, target: str | None, drop: list[str]) -> Any:
+def _make_estimator(name: str, seed: int, **options: Any) -> Any:
+    """The estimator of that short name; options that are None keep its defaults."""
+    from noiseproof.estimators import ESTIMATORS
+
+    if name not in ESTIMATORS:
+        raise typer.BadParameter(
+            f"--model {name} is unknown: use one of {', '.join(ESTIMATORS)}."
+        )
+    estimator = ESTIMATORS[name]()
+    known = estimator.get_params(deep=False)
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given.keys() - known.keys():
+        raise typer.BadParameter(f"--model {name} has no {_OPTIONS[key]}.")
+    if "random_state" in known:
+        given["random_state"] = seed
+    return estimator.set_params(**given)
+
+
+def _read(
+    data: Path, target: str | None, drop: list[str], n_features: int | None
+) -> Any:
     from dataclasses import replace
 
     from noiseproof.cli.files import require_target
     from noiseproof.tables import TableError, read_table
 
-    table = read_table(data, target)
+    table = read_table(data, target, n_features=n_features)
     require_target(table, data)
     unknown = [name for name in drop if name not in table.names]
     if unknown:
         raise TableError(f"{data} has no column {unknown[0]!r} to drop.")
     return replace(table, X=table.X.drop(columns=drop)) if drop else table
+
+
+def _check_target(estimator: Any, y: Any, name: str | None) -> None:
+    """Refuse quantities for classifiers and text for regressors, in one sentence."""
+    from sklearn.base import is_regressor
+
+    kind, different = y.dtype.kind, len(np.unique(y))
+    if is_regressor(estimator):
+        if kind not in "fiu":
+            raise ValueError(
+                f"The target {name!r} holds classes, such as {y[0]!s}, not numbers: "
+                "use a classifier, such as --model dropout-logistic."
+            )
+        return
+    many = different > max(_FEW, len(y) / 2 if kind in "iu" else 0)
+    if kind in "fiu" and many:
+        raise ValueError(
+            f"The target {name!r} has {different} different numbers in {len(y)} rows, "
+            "so it is a quantity rather than a class: use --model dropout-ridge, or "
+            "dropout-poisson for counts."
+        )
 
 
 def _fit(
@@ -126,17 +181,26 @@ def _fit(
     fixed: set[str],
     seed: int,
 ) -> tuple[Any, dict[str, Any]]:
-    """A fitted pipeline, and what cross-validation has found."""
-    from noiseproof.cli.estimators import check_target, make_pipeline
-    from noiseproof.cli.tune import tune
+    """A fitted pipeline, and what cross-validation has found.
 
-    check_target(estimator, table.y, table.target)
-    pipeline = make_pipeline(estimator, scale)
+    The estimator stands behind an encoder, and behind zeros for NaN if it needs them.
+    """
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
+
+    from noiseproof.cli.tune import choices, tune
+    from noiseproof.tables import TableEncoder
+
+    steps: list[tuple[str, Any]] = [("table", TableEncoder(scale))]
+    if not get_tags(estimator).input_tags.allow_nan:
+        zeros = SimpleImputer(strategy="constant", fill_value=0.0)
+        steps.append(("missing", zeros))
+    pipeline = Pipeline([*steps, ("model", estimator)])
     found: dict[str, Any] = {}
     if happening is not None:
-        best, score = tune(
-            pipeline, table.X, table.y, *happening, fixed=fixed, seed=seed
-        )
+        grid = choices(pipeline, table.X, fixed)
+        best, score = tune(pipeline, grid, table.X, table.y, *happening, seed=seed)
         estimator.set_params(**best)
         perturb, level = happening
         what = perturb if isinstance(perturb, str) else type(perturb).__name__
@@ -157,13 +221,6 @@ def _summary(table: Any, fitted: Any, name: str) -> dict[str, Any]:
         "scoring": "r2" if is_regressor(fitted) else "accuracy",
         "training_score": float(fitted.score(table.X, table.y)),
     }
-
-
-def _save(fitted: Any, output: Path, table: Any, summary: dict[str, Any]) -> None:
-    from noiseproof.io import save
-
-    notes = {"target": table.target, "first_index": table.first_index}
-    save(fitted, output, notes=notes | {"training": summary})
 
 
 def _show(summary: dict[str, Any], output: Path, json: bool) -> None:

@@ -9,43 +9,48 @@ import typer
 
 from noiseproof.cli.output import progress
 
-_FOLDS = 5
 _RATES = (0.05, 0.1, 0.3, 0.5, 0.7)
 _SCALES = (0.1, 0.3, 1.0)
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # of all features, as budgets
 
+Grid = dict[str, list[Any]]
+
 
 def tune(
     pipeline: Any,
+    grid: Grid,
     X: Any,
     y: Any,
     perturb: Any,
     level: float,
     *,
-    fixed: set[str],
-    seed: int,
+    folds: int = 5,
+    seed: int | None = None,
 ) -> tuple[dict[str, Any], float]:
     """The best parameters of the last step, and their score on rows held out.
 
-    Parameters that the user has fixed stay as they are. The rows held out are
-    perturbed behind the encoder, where a feature that is lost is zero; the rows
-    trained on stay as they are. Each fold is encoded once, for all candidates.
+    The rows held out are perturbed behind the encoder, where a feature that is lost is
+    zero; the rows trained on stay as they are. Each fold is encoded once, for all
+    candidates. Rows are dealt out at random, or in their order if there is no seed.
     """
     from sklearn.base import clone, is_regressor
     from sklearn.model_selection import ParameterGrid
+    from sklearn.pipeline import Pipeline
 
+    from noiseproof._pipelines import unwrap
     from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import perturbed_scorer
 
-    encoder, estimator = pipeline[:-1], pipeline[-1]
+    steps, estimator = unwrap(pipeline)
+    encoder = Pipeline(steps or [("all", "passthrough")])
     scoring = "r2" if is_regressor(estimator) else "accuracy"
-    score = perturbed_scorer(perturb, level, scoring, random_state=seed)
-    candidates = list(ParameterGrid(_grid(encoder, estimator, X, fixed)))
-    folds = list(_folds(y, is_regressor(estimator), seed).split(X, y))
-    scores = np.zeros((len(folds), len(candidates)))
+    score = perturbed_scorer(perturb, level, scoring, random_state=seed or 0)
+    candidates = list(ParameterGrid(grid))
+    splits = list(_folds(y, is_regressor(estimator), folds, seed).split(X, y))
+    scores = np.zeros((len(splits), len(candidates)))
     with progress("Cross-validation", scores.size) as tick:
-        for i, (train, test) in enumerate(folds):
+        for i, (train, test) in enumerate(splits):
             fitted = clone(encoder).fit(_safe_indexing(X, train))
             known, held_out = (
                 fitted.transform(_safe_indexing(X, rows)) for rows in (train, test)
@@ -59,29 +64,14 @@ def tune(
     return candidates[best], float(scores[:, best].mean())
 
 
-def _folds(y: Any, regression: bool, seed: int) -> Any:
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    if regression:
-        return KFold(min(_FOLDS, len(y)), shuffle=True, random_state=seed)
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    if rarest < 2:
-        raise ValueError(
-            "--tune needs at least 2 rows of each class, but some class has one."
-        )
-    return StratifiedKFold(min(_FOLDS, rarest), shuffle=True, random_state=seed)
-
-
-def _grid(
-    encoder: Any, estimator: Any, X: Any, fixed: set[str]
-) -> dict[str, list[Any]]:
-    """What to try for each parameter that the estimator has and nobody has fixed."""
+def choices(pipeline: Any, X: Any, fixed: set[str]) -> Grid:
+    """What to try for each parameter that the last step has and nobody has fixed."""
     from sklearn.base import clone
 
     from noiseproof.noise import as_noise
 
-    parameters = estimator.get_params(deep=False)
-    grid: dict[str, list[Any]] = {}
+    parameters = pipeline[-1].get_params(deep=False)
+    grid: Grid = {}
     if "noise" in parameters and "noise" not in fixed:
         noise = as_noise(parameters["noise"])
         levels = _RATES if noise.level_name == "rate" else _SCALES
@@ -89,8 +79,22 @@ def _grid(
     if "C" in parameters and "C" not in fixed:
         grid["C"] = list(_WEIGHTS)
     if "budget" in parameters and "budget" not in fixed:
-        d = clone(encoder).fit(X).transform(X[:1]).shape[1]
+        d = clone(pipeline[:-1]).fit(X).transform(X[:1]).shape[1]
         grid["budget"] = [share * d for share in _SHARES]
     if not grid:
         raise typer.BadParameter("--tune has nothing left to choose.")
     return grid
+
+
+def _folds(y: Any, regression: bool, folds: int, seed: int | None) -> Any:
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    order: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
+    if regression:
+        return KFold(min(folds, len(y)), **order)
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < 2:
+        raise ValueError(
+            "--tune needs at least 2 rows of each class, but some class has one."
+        )
+    return StratifiedKFold(min(folds, rarest), **order)

@@ -1,4 +1,4 @@
-"""Made data, whose truth is known."""
+"""Generators of data whose truth is known."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
+
+_GROUPS, _USEFUL_GROUPS, _GROUP_SIZE = 25, 5, 10
 
 
 def make_leaky_labels(
@@ -19,7 +21,7 @@ def make_leaky_labels(
     flip: float = 0.2,
     random_state: Any = None,
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """A noisy linear problem with copies of the label as its last features.
+    """Make a noisy linear problem with copies of the label as its last features.
 
     The sanity check of Dekel and Shamir 2008, section 4: x is uniform in a cube, pushed
     away from a random hyperplane through its centre on both sides; y is the side of x,
@@ -69,15 +71,10 @@ def make_leaky_labels(
     return np.hstack([X, np.repeat(y[:, None], n_leaks, axis=1)]), y
 
 
-Array = NDArray[np.float64]
-
-_GROUPS, _USEFUL_GROUPS, _GROUP_SIZE = 25, 5, 10
-
-
 class RareFeatures(NamedTuple):
     """Rows, labels and which rows have a useful feature."""
 
-    X: Array
+    X: NDArray[np.float64]
     y: NDArray[np.int64]
     active: NDArray[np.bool_]
 
@@ -90,7 +87,7 @@ def make_rare_features(
     cycle: bool = True,
     random_state: Any = None,
 ) -> RareFeatures:
-    """50 useful features, each active in 4 % of the rows, among 1000 nuisance ones.
+    """Make 50 useful features, each active in 4 % of rows, among 1000 nuisance ones.
 
     Appendix A.1 of Wager et al. 2013. A row draws a group g of 25 and a sign; for the
     first 5 groups, the 10 features of the group are sign times exponential variables,

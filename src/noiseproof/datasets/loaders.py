@@ -15,8 +15,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+Folder = str | Path | None
 
-def data_file(name: str, source: str, folder: str | Path | None = None) -> Path:
+PAIRS = {
+    "AthR": ("alt.atheism", "soc.religion.christian"),
+    "XGraph": ("comp.windows.x", "comp.graphics"),
+    "BbCrypt": ("rec.sport.baseball", "sci.crypt"),
+}
+_NEWSGROUPS = "newsgroups_pairs_text.tsv.xz", "20 Newsgroups, bydate version"
+_SENTENCES = {
+    "RT": ("rt_polarity.tsv.xz", "Pang and Lee, sentence polarity data v1.0"),
+    "Subj": ("subj.tsv.xz", "Pang and Lee, subjectivity data v1.0"),
+    "IMDB-2k": ("imdb2k.tsv.xz", "Pang and Lee, polarity data v2.0"),
+}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_WORDS = 37_751  # of the IMDB reviews, with 0 for a word outside the vocabulary
+
+
+def data_file(name: str, source: str, folder: Folder = None) -> Path:
     """Path of a data file, or one sentence on how to get it.
 
     Parameters
@@ -24,7 +40,7 @@ def data_file(name: str, source: str, folder: str | Path | None = None) -> Path:
     name : str
         File name inside the folder.
     source : str
-        Where the file can be had.
+        Where the file, or what it is made from, can be had.
     folder : path, default=None
         The folder; None means the one named by the environment variable
         `NOISEPROOF_DATA`.
@@ -35,7 +51,7 @@ def data_file(name: str, source: str, folder: str | Path | None = None) -> Path:
         An existing file.
     """
     folder = folder or os.environ.get("NOISEPROOF_DATA")
-    if folder is None:
+    if not folder:
         raise FileNotFoundError(
             f"Set the environment variable NOISEPROOF_DATA to a folder that holds "
             f"{name}; get it from {source}."
@@ -46,17 +62,13 @@ def data_file(name: str, source: str, folder: str | Path | None = None) -> Path:
     return path
 
 
-_MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist (four gzipped IDX files)"
-_NAMES = {"train": "train", "test": "t10k"}
-
-
 def load_mnist(
     subset: str = "train",
     *,
     digits: Collection[int] | None = None,
-    folder: str | Path | None = None,
+    folder: Folder = None,
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Read MNIST from the folder `mnist` of the data folder.
+    """Read MNIST from the gzipped IDX files in the folder `mnist` of the data folder.
 
     Parameters
     ----------
@@ -74,31 +86,25 @@ def load_mnist(
     y : array of int of shape (n_samples,)
         Digits.
     """
-    if subset not in _NAMES:
+    prefixes = {"train": "train", "test": "t10k"}
+    if subset not in prefixes:
         raise ValueError(f"subset must be 'train' or 'test'; got {subset!r}.")
-    name = _NAMES[subset]
-    images = _images(f"mnist/{name}-images-idx3-ubyte.gz", folder)[16:].reshape(-1, 784)
-    y = _images(f"mnist/{name}-labels-idx1-ubyte.gz", folder)[8:].astype(int)
+    images = _bytes(f"mnist/{prefixes[subset]}-images-idx3-ubyte.gz", folder)[16:]
+    images = images.reshape(-1, 784)
+    y = _bytes(f"mnist/{prefixes[subset]}-labels-idx1-ubyte.gz", folder)[8:].astype(int)
     if digits is not None:
         kept = np.isin(y, list(digits))
         images, y = images[kept], y[kept]
     return images / 255.0, y
 
 
-def _images(name: str, folder: str | Path | None) -> NDArray[np.uint8]:
-    with gzip.open(data_file(name, _MNIST, folder)) as stream:
+def _bytes(name: str, folder: Folder) -> NDArray[np.uint8]:
+    source = f"https://ossci-datasets.s3.amazonaws.com/{name}"
+    with gzip.open(data_file(name, source, folder)) as stream:
         return np.frombuffer(stream.read(), np.uint8)
 
 
-_SPAMBASE = (
-    "https://archive.ics.uci.edu/dataset/94/spambase (spambase.data, xz-compressed "
-    "under this name)"
-)
-
-
-def load_spambase(
-    *, folder: str | Path | None = None
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def load_spambase(*, folder: Folder = None) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Read Spambase from `spambase.csv.xz` in the data folder.
 
     Parameters
@@ -113,22 +119,13 @@ def load_spambase(
     y : array of int of shape (4601,)
         1 for spam, all of which comes first: shuffle before splitting.
     """
-    with lzma.open(data_file("spambase.csv.xz", _SPAMBASE, folder), "rt") as stream:
+    source = (
+        "https://archive.ics.uci.edu/dataset/94/spambase (spambase.data, "
+        "xz-compressed under this name)"
+    )
+    with lzma.open(data_file("spambase.csv.xz", source, folder), "rt") as stream:
         table = np.loadtxt(stream, delimiter=",")
     return table[:, :-1], table[:, -1].astype(int)
-
-
-PAIRS = {
-    "AthR": ("alt.atheism", "soc.religion.christian"),
-    "XGraph": ("comp.windows.x", "comp.graphics"),
-    "BbCrypt": ("rec.sport.baseball", "sci.crypt"),
-}
-_SENTENCES = {
-    "RT": ("rt_polarity.tsv.xz", "Pang and Lee, sentence polarity data v1.0"),
-    "Subj": ("subj.tsv.xz", "Pang and Lee, subjectivity data v1.0"),
-    "IMDB-2k": ("imdb2k.tsv.xz", "Pang and Lee, polarity data v2.0"),
-}
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 
 
 class Texts(NamedTuple):
@@ -138,45 +135,36 @@ class Texts(NamedTuple):
     y: NDArray[np.int64]
 
 
-def load_texts(name: str, folder: str | Path | None = None) -> Texts:
+def load_texts(name: str, folder: Folder = None) -> Texts:
     """Sentences or messages of a two-class task of Wager et al. 2013, table 4a.
+
+    Lines of tab-separated fields, xz-compressed: label and text last ("RT", "Subj",
+    "IMDB-2k"); or part, newsgroup, number and text, with backslash escapes.
 
     Parameters
     ----------
     name : {"RT", "Subj", "IMDB-2k", "AthR", "XGraph", "BbCrypt"}
         The task.
     folder : path, default=None
-        Where the data lies; None means the folder `NOISEPROOF_DATA`.
+        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
 
     Returns
     -------
     data : Texts
         `texts` and `y`, in the order of the file.
     """
-    if name in PAIRS:
-        return _newsgroups(PAIRS[name], folder)
-    if name not in _SENTENCES:
+    if name not in _SENTENCES and name not in PAIRS:
         legal = ", ".join([*_SENTENCES, *PAIRS])
         raise ValueError(f"name={name!r} is not known; use one of {legal}.")
-    rows = _fields(*_SENTENCES[name], folder=folder)
-    return Texts([row[-1] for row in rows], np.array([int(row[0]) for row in rows]))
-
-
-def _fields(name: str, source: str, folder: str | Path | None) -> list[list[str]]:
-    path = data_file(name, source, folder)
+    path = data_file(*_SENTENCES.get(name, _NEWSGROUPS), folder=folder)
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n").split("\t") for line in file]
-
-
-def _newsgroups(pair: tuple[str, str], folder: str | Path | None) -> Texts:
-    source = "20 Newsgroups, bydate version"
-    rows = _fields("newsgroups_pairs_text.tsv.xz", source, folder)
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    if name in _SENTENCES:
+        return Texts([row[-1] for row in rows], np.array([int(row[0]) for row in rows]))
+    pair = PAIRS[name]
     rows = [row for row in rows if row[1] in pair]
     texts = [re.sub(r"\\(.)", lambda m: _ESCAPES[m[1]], row[3]) for row in rows]
     return Texts(texts, np.array([pair.index(row[1]) for row in rows]))
-
-
-_WORDS = 37_751  # with 0 for a word outside the vocabulary
 
 
 class Imdb(NamedTuple):
@@ -189,10 +177,11 @@ class Imdb(NamedTuple):
     X_unlabeled: Any
 
 
-def load_imdb(
-    bigrams: bool = False, min_count: int = 1, folder: str | Path | None = None
-) -> Imdb:
-    """Which words, or words and pairs of words, each review contains.
+def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
+    """Which words, or words and pairs of words, each IMDB review contains.
+
+    Reads `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`: word
+    numbers as `tokens`, words of each review as `length`, stars as `rating`.
 
     Parameters
     ----------
@@ -202,43 +191,38 @@ def load_imdb(
         Pairs found in fewer of the labelled and unlabelled training reviews are left
         out; test reviews do not count.
     folder : path, default=None
-        Where the data lies; None means the folder `NOISEPROOF_DATA`.
+        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
 
     Returns
     -------
     data : Imdb
         CSR matrices of float32 ones; 25,000 + 25,000 + 50,000 rows.
     """
-    files = {name: _tokens(name, folder) for name in ("train", "test", "unlabelled")}
-    parts = {name: _unigrams(z) for name, z in files.items()}
+    files, ends, parts = {}, {}, {}
+    for name in ("train", "test", "unlabelled"):
+        path = data_file(f"imdb_{name}.npz.xz", "Large Movie Review Dataset", folder)
+        with lzma.open(path) as file, np.load(io.BytesIO(file.read())) as z:
+            files[name] = dict(z)
+        lengths = np.cumsum(files[name]["length"], dtype=np.int64)
+        ends[name] = np.concatenate([[0], lengths])
+        words = files[name]["tokens"].astype(np.int32)
+        parts[name] = _indicators(words, ends[name], _WORDS)
     if bigrams:
-        keys = {name: _pairs(z) for name, z in files.items()}
-        known = _common(
-            np.concatenate([keys["train"][1], keys["unlabelled"][1]]), min_count
-        )
-        for name in parts:
-            pairs = _indicators(*keys[name], known, parts[name].shape[0])
-            parts[name] = sp.hstack(
-                [parts[name], pairs], format="csr", dtype=np.float32
-            )
+        pairs = {name: _pairs(files[name]["tokens"], ends[name]) for name in files}
+        trained = np.concatenate([pairs["train"][1], pairs["unlabelled"][1]])
+        found, counts = np.unique(trained, return_counts=True)
+        known = found[counts >= min_count]
+        for name, (row, keys) in pairs.items():
+            both = [parts[name], _known_pairs(row, keys, known, parts[name].shape[0])]
+            parts[name] = sp.hstack(both, format="csr", dtype=np.float32)
     y = {n: (files[n]["rating"] >= 7).astype(np.int64) for n in ("train", "test")}
     return Imdb(
         parts["train"], y["train"], parts["test"], y["test"], parts["unlabelled"]
     )
 
 
-def _tokens(name: str, folder: str | Path | None) -> dict[str, Any]:
-    path = data_file(f"imdb_{name}.npz.xz", "Large Movie Review Dataset", folder)
-    with lzma.open(path) as file, np.load(io.BytesIO(file.read())) as z:
-        return dict(z)
-
-
-def _ends(z: dict[str, Any]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(z["length"], dtype=np.int64)])
-
-
-def _ones(columns: Any, indptr: Any, width: int) -> Any:
-    """Indicators: a stored 1 for each feature that a row has, once."""
+def _indicators(columns: Any, indptr: Any, width: int) -> Any:
+    """A stored 1 for each feature that a row has, once."""
     data = np.ones(len(columns), dtype=np.float32)
     X = sp.csr_matrix((data, columns, indptr), shape=(len(indptr) - 1, width))
     X.sum_duplicates()
@@ -246,14 +230,9 @@ def _ones(columns: Any, indptr: Any, width: int) -> Any:
     return X
 
 
-def _unigrams(z: dict[str, Any]) -> Any:
-    return _ones(z["tokens"].astype(np.int32), _ends(z), _WORDS)
-
-
-def _pairs(z: dict[str, Any]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _pairs(tokens: Any, ends: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Row and key of each distinct pair of neighbouring words of a row."""
-    ends = _ends(z)
-    tokens = z["tokens"].astype(np.int64)
+    tokens = tokens.astype(np.int64)
     keys = tokens[:-1] * _WORDS + tokens[1:]
     row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))[:-1]
     inside = np.ones(len(keys), dtype=bool)
@@ -266,14 +245,8 @@ def _pairs(z: dict[str, Any]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     return row[new].astype(np.int32), keys[new]
 
 
-def _common(keys: NDArray[np.int64], min_count: int) -> NDArray[np.int64]:
-    found, counts = np.unique(keys, return_counts=True)
-    return np.asarray(found[counts >= min_count])
-
-
-def _indicators(row: Any, keys: Any, known: NDArray[np.int64], n: int) -> Any:
+def _known_pairs(row: Any, keys: Any, known: Any, n: int) -> Any:
     columns = np.searchsorted(known, keys)
-    columns = np.minimum(columns, len(known) - 1)
-    inside = known[columns] == keys
+    inside = np.append(known, -1)[columns] == keys
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row[inside], minlength=n))])
-    return _ones(columns[inside].astype(np.int32), indptr, len(known))
+    return _indicators(columns[inside].astype(np.int32), indptr, len(known))

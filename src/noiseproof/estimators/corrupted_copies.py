@@ -7,12 +7,17 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from noiseproof._rows import read_training
+from noiseproof._rows import (
+    read_training,
+    stack,
+    stored_features,
+    values,
+    without_zeros,
+)
 from noiseproof._sklearn import HasMethods, Interval, _check_sample_weight
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator
@@ -119,14 +124,12 @@ class CorruptedCopies(Delegator):
 
 def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
     """`n_copies` corrupted copies of each row, one after another."""
-    rows = []
+    X, rows = without_zeros(X), []
     for i in range(X.shape[0]):
         row = X[i : i + 1]
-        content = [row.data, row.indices] if sp.issparse(row) else [row]
         digest = hashlib.blake2b(digest_size=8)
-        for part in content:
+        for part in (values(row), np.arange(X.shape[1])[stored_features(row)]):
             digest.update(np.ascontiguousarray(part).tobytes())
         rng = np.random.default_rng([seed, int.from_bytes(digest.digest(), "big")])
-        stack = sp.vstack if sp.issparse(row) else np.vstack
         rows.append(noise.sample(stack([row] * n_copies), rng))
-    return sp.vstack(rows, format="csr") if sp.issparse(X) else np.vstack(rows)
+    return stack(rows)

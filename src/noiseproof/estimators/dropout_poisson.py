@@ -107,12 +107,13 @@ class DropoutPoissonRegressor(MarginalRegressor):
         self.missing = missing
         self.verbose = verbose
 
-    def _check_target(self, y: Array) -> None:
+    def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
         if y.min() < 0:
             raise ValueError(
                 "DropoutPoissonRegressor needs non-negative targets, but y has a "
                 f"minimum of {y.min():g}."
             )
+        return super()._targets(y, weights)
 
     def predict(self, X: Any) -> Array:
         """Predicted mean of the target, exp(w·x + b).

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 
-from noiseproof._marginal.online import OnlineState, Patience
+from noiseproof._marginal import OnlineState, Patience
 from noiseproof._rows import Array, read_training, remember_missing, zero_missing
 from noiseproof._sklearn import Interval, StrOptions, _check_sample_weight
 from noiseproof.estimators.linear import LinearClassifier
@@ -212,22 +212,17 @@ class DropoutSGDClassifier(LinearClassifier):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has labels that are not among the classes: {unknown}.")
-        weights = np.array(_check_sample_weight(sample_weight, X, dtype=np.float64))
-        if isinstance(self.class_weight, dict):
-            weights *= self._class_weights(y)
-        elif self.class_weight is not None:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all data at once: use fit.")
+        labels = np.searchsorted(self.classes_, y)
+        weights = weights * self._class_weights(labels, weights)
         X = self._clean(X, afresh=first)
         if first:
             self._begin(X.shape[1])
-        labels = np.searchsorted(self.classes_, y)
         self._learn(X, labels, weights, np.arange(X.shape[0]))
         self._publish()
         return self
-
-    def _class_weights(self, y: Any) -> Array:
-        per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return np.asarray(per_class[np.searchsorted(self.classes_, y)])
 
     def fit(self, X: Any, y: Any) -> Any:
         """Pass over the data several times.
@@ -255,9 +250,7 @@ class DropoutSGDClassifier(LinearClassifier):
         if not again:
             self._begin(X.shape[1])
         X = self._clean(X, afresh=not again)
-        weights = (
-            np.ones(len(y)) if self.class_weight is None else self._class_weights(y)
-        )
+        weights = self._class_weights(labels, np.ones(len(y)))
         self._passes(X, labels, weights)
         return self
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from noiseproof._marginal.losses import Loss, make_loss
 from noiseproof._sklearn import Interval
 from noiseproof.estimators.marginal import MarginalClassifier
 
@@ -82,6 +81,7 @@ class DropoutSVC(MarginalClassifier):
     """
 
     _loss = "hinge"
+    _loss_parameters = ("margin",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MarginalClassifier._parameter_constraints,
@@ -117,6 +117,3 @@ class DropoutSVC(MarginalClassifier):
         self.class_weight = class_weight
         self.missing = missing
         self.verbose = verbose
-
-    def _make_loss(self) -> Loss:
-        return make_loss(self._loss, self.expectation, margin=self.margin)

@@ -2,35 +2,103 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from numbers import Real
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._invariant.candidates import list_candidates
-from noiseproof._invariant.costs import make_costs
-from noiseproof._invariant.kernel_risk import KernelRisk
-from noiseproof._invariant.linear_risk import AttackedRisk, ListedRisk, class_weights
+from noiseproof._invariant import (
+    INVARIANT_SOLVERS,
+    AttackedRisk,
+    InvariantResult,
+    KernelRisk,
+    ListedRisk,
+    class_weights,
+    list_candidates,
+    make_costs,
+    merge_equal_rows,
+)
 from noiseproof._rows import (
     Array,
+    as_dense,
+    n_stored,
+    one_blas_thread,
     read_new,
     read_training,
     remember_missing,
+    values,
+    without_zeros,
     zero_missing,
 )
-from noiseproof._sklearn import Interval, StrOptions, with_callbacks
-from noiseproof.attacks import Attack
-from noiseproof.estimators.equal_rows import merge_equal_rows
-from noiseproof.estimators.invariant_base import InvariantEstimator
-from noiseproof.estimators.kernel_choice import (
-    kernel_function,
-    kernel_scores,
-    settle_gamma,
+from noiseproof._sklearn import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    with_callbacks,
 )
+from noiseproof._stop import Stop, reporting
+from noiseproof.attacks import Attack
 from noiseproof.estimators.linear import LinearClassifier
+
+_ENTRIES = 2**22  # of a kernel matrix made at a time
+
+
+class InvariantEstimator(CallbackSupportMixin):
+    """Minimise Σ_i p_i l_i(f) + α/2 ‖f‖², the worst transform inside each l_i."""
+
+    attack: Attack | None
+    alpha: float
+    solver: str
+    tol: float
+    max_iter: int
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "attack": [Attack, None],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions(set(INVARIANT_SOLVERS))],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    @staticmethod
+    def _weights(X: Any, sample_weight: Any) -> Array:
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all rows; some must count.")
+        return np.asarray(weights)
+
+    def _solve(self, risk: Any, X: Any, y: Any) -> InvariantResult:
+        rng = check_random_state(self.random_state)
+        # products here are narrow: threads of BLAS would wait more than they work
+        with reporting(self, X, y) as report, one_blas_thread():
+            stop = Stop(self.tol, self.max_iter, report)
+            result = INVARIANT_SOLVERS[self.solver](risk, stop, rng)
+        self.objective_ = result.value
+        self.gap_ = max(0.0, result.value - result.bound)
+        self.n_cuts_, self.n_iter_ = result.n_cuts, result.n_iter
+        if not (result.converged or result.stopped):
+            warnings.warn(
+                f"{type(self).__name__} stopped after {result.n_iter} iterations, "
+                f"before its gap was below tol={self.tol:g} (see gap_); increase "
+                "max_iter or alpha, loosen tol or scale the features.",
+                ConvergenceWarning,
+                stacklevel=3 + WRAPPERS,
+            )
+        return result
 
 
 class InvariantSVC(InvariantEstimator, LinearClassifier):
@@ -192,23 +260,26 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         """
         self._validate_params()
         self._check_combination()
+        for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
+            self.__dict__.pop(name, None)  # an earlier fit may have had another kernel
         X, y = read_training(self, X, y)
         weights = self._weights(X, sample_weight)
         counted, dtype = np.flatnonzero(weights), X.dtype
         labels = self._encode(y[counted])
         if remember_missing(self, X, afresh=True):
             X = zero_missing(X)
-        X = X[counted].astype(np.float64, copy=False)
+        X = without_zeros(X)[counted].astype(np.float64, copy=False)
         first, mass = merge_equal_rows(X, labels, weights[counted])
         X, labels, rows = X[first], labels[first], counted[first]
-        self._forget()
         risk = self._risk(X, labels, mass / mass.sum())
         result = self._solve(risk, X, y)
-        if isinstance(risk, KernelRisk):
-            self._keep_points(risk, result.function, rows)
-        else:
+        if self.kernel == "linear":
             self._keep_weights(result.function, dtype)
-            self._keep_support(rows[result.weights > 0], labels[result.weights > 0])
+            owner = np.flatnonzero(result.weights > 0)
+        else:
+            owner = self._keep_points(risk, *result.function)
+        self.support_ = rows[owner]
+        self.n_support_ = np.bincount(labels[owner], minlength=len(self.classes_))
         return self
 
     def _check_combination(self) -> None:
@@ -236,22 +307,36 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
             return AttackedRisk(X, self.attack, labels, costs, mass, alpha)
         if self.kernel == "linear":
             return ListedRisk(listed, labels, costs, mass, alpha)
-        self.gamma_ = settle_gamma(self.gamma, X)
-        kernel = kernel_function(self.kernel, self.gamma_)
+        self.gamma_ = self._settled_gamma(X)
         limit = 2.0**20 * self.cache_size
-        return KernelRisk(listed, labels, costs, mass, alpha, kernel, limit)
+        return KernelRisk(listed, labels, costs, mass, alpha, self._kernel(), limit)
 
     def _too_many(self, X: Any) -> bool:
         """Whether candidates had better be made anew in each round than kept."""
         by_transform = callable(self.label_cost) or np.ndim(self.label_cost) == 3
-        if self.kernel != "linear" or self.attack is None or by_transform:
+        if self.kernel != "linear" or by_transform or self.attack is None:
             return False
         if not self.attack.is_finite:
             return False
-        first = X[[0]].toarray() if sp.issparse(X) else X[:1]
-        entries = X.nnz if sp.issparse(X) else X.size
-        size = 8 * entries * len(self.attack.candidates(first[0]))
-        return bool(size > 2.0**20 * self.cache_size)
+        ways = len(self.attack.candidates(as_dense(X[[0]])[0]))
+        return bool(8 * n_stored(X) * ways > 2.0**20 * self.cache_size)
+
+    def _settled_gamma(self, X: Any) -> float:
+        """Turn "scale" into 1 / (d · variance of X) and "auto" into 1 / d."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        variance, stored, size = 1.0, values(X), X.shape[0] * X.shape[1]
+        if self.gamma == "scale":
+            mean = stored.sum() / size
+            zeros = (size - stored.size) * mean**2
+            variance = float(np.square(stored - mean).sum() + zeros) / size
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+    def _kernel(self) -> Callable[[Any, Any], Any]:
+        """The matrix k(x, x') of two sets of rows."""
+        if callable(self.kernel):
+            return self.kernel
+        return partial(rbf_kernel, gamma=self.gamma_)
 
     def _keep_weights(self, w: Array, dtype: Any) -> None:
         W = class_weights(w, len(self.classes_))
@@ -259,29 +344,21 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         self.coef_ = np.ascontiguousarray(coef, dtype=dtype)
         self.intercept_ = np.zeros(len(coef), dtype=dtype)
 
-    def _keep_points(self, risk: KernelRisk, found: Any, rows: Any) -> None:
-        """The points with some weight, and that weight."""
-        points, A = found
+    def _keep_points(self, risk: KernelRisk, points: Any, A: Array) -> Any:
+        """Keep the points with some weight, and that weight; the row behind each."""
         used = np.abs(A).max(axis=1, initial=0.0) > 0
         points, A = points[used], A[used]
         self.support_vectors_ = risk.candidates.X[points]
         self.dual_coef_ = A if A.shape[1] > 2 else A[:, 1:] - A[:, :1]
-        owner = risk.candidates.owner[points]
-        self._keep_support(rows[owner], risk.own[owner])
-
-    def _forget(self) -> None:
-        """What an earlier fit with another kernel left behind."""
-        for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
-            self.__dict__.pop(name, None)
-
-    def _keep_support(self, rows: Any, labels: Any) -> None:
-        self.support_ = rows
-        self.n_support_ = np.bincount(labels, minlength=len(self.classes_))
+        return risk.candidates.owner[points]
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+        check_is_fitted(self, ["coef_", "dual_coef_"], all_or_any=any)
         if hasattr(self, "coef_"):
             return super()._scores(X)
-        kernel = kernel_function(self.kernel, self.gamma_)
-        rows = read_new(self, X)
-        return kernel_scores(kernel, rows, self.support_vectors_, self.dual_coef_)
+        X, kernel, A = read_new(self, X), self._kernel(), self.dual_coef_
+        scores = np.zeros((X.shape[0], A.shape[1]))
+        if len(A):
+            for rows in gen_batches(len(scores), max(1, _ENTRIES // len(A))):
+                scores[rows] = np.asarray(kernel(X[rows], self.support_vectors_)) @ A
+        return scores

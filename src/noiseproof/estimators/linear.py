@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +39,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     """Classes one against the rest, by the sign or the largest of the scores."""
 
     classes_: NDArray[Any]
+    class_weight: Any = None
 
     def _set_classes(self, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
@@ -58,6 +61,23 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         k = len(self.classes_)
         columns = np.arange(k)[:, None] if k > 2 else np.array([[1]])
         return np.where(labels == columns, 1.0, -1.0)
+
+    def _class_weights(self, labels: NDArray[np.int64], weights: Array) -> Array:
+        """Weight of each row by its class; a balanced one makes all weigh the same."""
+        k, wanted = len(self.classes_), self.class_weight
+        if wanted is None:
+            return np.ones(len(labels))
+        if isinstance(wanted, str):  # scikit-learn 1.6 would count rows
+            mass = np.bincount(labels, weights, minlength=k)
+            return (mass.sum() / (k * np.where(mass > 0, mass, 1.0)))[labels]
+        for label, weight in wanted.items():
+            if not (isinstance(weight, Real) and 0 <= float(weight) < np.inf):
+                raise ValueError(
+                    "class_weight must be finite and not negative, but that of class "
+                    f"{label!r} is {weight!r}."
+                )
+        y = self.classes_[labels]
+        return compute_class_weight(wanted, classes=self.classes_, y=y)[labels]
 
     def decision_function(self, X: Any) -> Array:
         """Score of each row: positive for the second class, or one column per class.

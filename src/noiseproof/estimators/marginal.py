@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
 
-from noiseproof._marginal import Result, Stop, check_solver, minimize
-from noiseproof._marginal.losses import Loss, MomentLoss, make_loss
-from noiseproof._marginal.objective import (
-    Objective,
+from noiseproof._marginal import (
+    Loss,
+    Stop,
+    check_solver,
+    make_loss,
     marginal_objective,
-    semi_supervised_objective,
+    minimize,
 )
 from noiseproof._rows import (
     Array,
@@ -34,18 +34,25 @@ from noiseproof._sklearn import (
     _check_sample_weight,
     with_callbacks,
 )
+from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel
-from noiseproof.estimators.progress import reporting
 from noiseproof.noise import Noise, as_noise
+
+# Numbers in an array of one per class and row, or feature. More classes than fit in
+# are solved in groups: a solver keeps some twenty such arrays.
+_GROUP = 1 << 21
 
 
 class MarginalEstimator(CallbackSupportMixin, LinearModel):
     """Minimise ½ ‖w‖² + C Σ_i s_i E[loss(y_i, w·x~_i + b)] over w and b.
 
-    Subclasses name a loss of the registry and the expectation, and unpack θ.
+    Subclasses name a loss of the registry and those of their parameters that it takes,
+    and turn `y` into a row of numbers per class.
     """
 
     _loss: ClassVar[str]
+    _loss_parameters: ClassVar[tuple[str, ...]] = ()
+    _reading: ClassVar[dict[str, Any]] = {}
     noise: Any
     C: float
     fit_intercept: bool
@@ -75,39 +82,96 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             self.noise = as_noise(self.noise)
         return super().set_params(**params)
 
-    def _make_loss(self) -> Loss:
-        expectation = getattr(self, "expectation", "exact")
-        return make_loss(self._loss, expectation)
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> Any:
+        """Fit the model.
 
-    def _prepare(self, X_unlabeled: Any = None) -> tuple[Noise, Loss, Any]:
-        """Noise, loss and solver from the parameters, or one clear sentence."""
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data; NaN means that a feature is missing there.
+        y : array-like of shape (n_samples,)
+            Class labels, or the targets of a regression.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        X_unlabeled : array-like, sparse matrix or list of them, default=None
+            Rows without labels, which help to estimate the noising penalty (Wager et
+            al. 2013, section 6), each counting `unlabeled_weight`. Pass `[X_unlabeled]`
+            inside a cross-validation, which would else split rows that are as many as
+            those of X.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        loss, noise, solver = self._parts(X_unlabeled is not None)
+        X, y = read_training(self, X, y, **self._reading)
+        weights = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        Y, weights = self._targets(y, weights)
+        design = self._design(X, noise, labeled=True)
+        unlabeled = [
+            self._design(Z, noise, labeled=False)
+            for Z in read_unlabeled(self, X_unlabeled)
+        ]
+
+        start = self._start((len(Y), X.shape[1] + self.fit_intercept))
+        group = max(1, _GROUP // max(X.shape))
+        found = []
+        with reporting(self, X, y) as report:
+            stop = Stop(self.tol, self.max_iter, report)
+            for low in range(0, len(Y), group):
+                classes = slice(low, low + group)
+                objective = marginal_objective(
+                    design, Y[classes].astype(np.float64), self.C * weights, noise,
+                    loss, self.fit_intercept, unlabeled=unlabeled,
+                    unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
+                )  # fmt: skip
+                end = minimize(solver, objective, start[classes], stop)
+                known = end.converged or end.stopped
+                found.append((end.point.theta, end.point.value, end.n_iter, known))
+        thetas, values, steps, done = zip(*found, strict=True)
+        self._unpack(np.concatenate(thetas), np.concatenate(values), X.dtype)
+        self.n_iter_ = max(steps)
+        if not all(done):
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
+                f"before its objective was known to tol={self.tol:g}; increase "
+                "max_iter, loosen tol or scale the features.",
+                ConvergenceWarning,
+                stacklevel=2 + WRAPPERS,
+            )
+        return self
+
+    def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
+        """Loss, noise and solver from the parameters, or one clear sentence."""
         self._validate_params()
-        loss = self._make_loss()
-        has_majorizer = isinstance(loss, MomentLoss) and loss.has_majorizer
-        served = type(loss).__name__
-        if X_unlabeled is not None:
-            self._check_label_free(loss)
-            has_majorizer, served = False, f"{served} with X_unlabeled"
-        solver = check_solver(self.solver, has_majorizer, served)
-        noise = as_noise(self.noise)
-        noise.check()
-        return noise, loss, solver
-
-    def _check_label_free(self, loss: Loss) -> None:
-        if not loss.label_free_penalty:
+        expectation = getattr(self, "expectation", "exact")
+        options = {name: getattr(self, name) for name in self._loss_parameters}
+        loss = make_loss(self._loss, expectation, **options)
+        name = type(loss).__name__
+        if semi_supervised and not loss.label_free_penalty:
             raise ValueError(
                 f"{type(self).__name__} cannot use X_unlabeled: the noising penalty of "
-                f"{type(loss).__name__} depends on the labels, which those rows lack; "
-                "use DropoutLogisticRegression with expectation 'variational', "
-                "'taylor' or 'gaussian', DropoutRidge or DropoutPoissonRegressor."
+                f"{name} depends on the labels, which those rows lack; use "
+                "DropoutLogisticRegression with expectation 'variational', 'taylor' or "
+                "'gaussian', DropoutRidge or DropoutPoissonRegressor."
             )
+        if semi_supervised:  # a difference of two losses has no majoriser
+            solver = check_solver(self.solver, False, f"{name} with X_unlabeled")
+        else:
+            solver = check_solver(self.solver, loss.has_majorizer, name)
+        noise = as_noise(self.noise)
+        noise.check()
+        return loss, noise, solver
 
-    def _weights(self, X: Any, sample_weight: Any) -> Array:
-        return np.asarray(
-            _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        )
+    def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
+        """A row of targets, or of labels ±1, for each class; the weights of rows."""
+        raise NotImplementedError
 
     def _design(self, X: Any, noise: Noise, *, labeled: bool) -> Design:
         """The data as a design that the noise can act on."""
@@ -116,73 +180,23 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         noise.check(X.shape[1], minimum=design.minimum())
         return design
 
-    def _objective(
-        self, X: Any, Y: Array, weights: Array, noise: Noise, loss: Loss, Zs: list[Any]
-    ) -> Objective:
-        design = self._design(X, noise, labeled=True)
-        weights = self.C * weights
-        alpha = getattr(self, "unlabeled_weight", 0.0)
-        if not Zs or alpha == 0:
-            return marginal_objective(
-                design, Y, weights, noise, loss, self.fit_intercept
-            )
-        unlabeled = [self._design(Z, noise, labeled=False) for Z in Zs]
-        return semi_supervised_objective(
-            design, Y, weights, noise, loss, self.fit_intercept,
-            unlabeled=unlabeled, alpha=alpha, C=self.C,
-        )  # fmt: skip
-
-    def _minimize(
-        self,
-        X: Any,
-        Y: Array,
-        weights: Array,
-        parts: tuple[Noise, Loss, Any],
-        X_unlabeled: Any = None,
-    ) -> Result:
-        """Fit a row of `Y` per class, all together."""
-        noise, loss, solver = parts
-        Zs = read_unlabeled(self, X_unlabeled)
-        objective = self._objective(X, Y, weights, noise, loss, Zs)
-        start = self._start(objective.shape, objective.bound)
-        with reporting(self, X, Y) as report:
-            stop = Stop(self.tol, self.max_iter, report)
-            result = minimize(solver, objective, start, stop)
-        self._unpack(result, X.dtype)
-        if not (result.converged or result.stopped):
-            warnings.warn(
-                f"{type(self).__name__} stopped after {result.n_iter} iterations, "
-                f"before its objective was known to tol={self.tol:g}; increase "
-                "max_iter, loosen tol or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3 + WRAPPERS,
-            )
-        return result
-
-    def _start(self, shape: tuple[int, int], bound: float | Array) -> Array:
+    def _start(self, shape: tuple[int, int]) -> Array:
         """Zero, or with `warm_start` the last solution where it fits."""
         start = np.zeros(shape)
-        if not (self.warm_start and hasattr(self, "coef_")):
-            return start
-        coef = np.atleast_2d(self.coef_)
-        d = shape[1] - self.fit_intercept
-        if coef.shape == (shape[0], d) and np.all(np.abs(coef) < bound):
-            start[:, :d] = coef
-            if self.fit_intercept:
-                start[:, -1] = self.intercept_
+        if self.warm_start and hasattr(self, "coef_"):
+            last = np.atleast_2d(self.coef_)
+            if last.shape == (shape[0], shape[1] - self.fit_intercept):
+                start[:, : last.shape[1]] = last
+                if self.fit_intercept:
+                    start[:, -1] = self.intercept_
         return start
 
-    def _unpack(self, result: Result, dtype: Any) -> None:
-        theta = result.point.theta
-        k = len(theta)
+    def _unpack(self, theta: Array, value: Array, dtype: Any) -> None:
         coef = theta[:, :-1] if self.fit_intercept else theta
         self.coef_ = np.ascontiguousarray(coef, dtype=dtype)
-        self.intercept_ = (
-            theta[:, -1].astype(dtype) if self.fit_intercept else np.zeros(k, dtype)
-        )
-        value = result.point.value
-        self.objective_ = float(value[0]) if k == 1 else value.copy()
-        self.n_iter_ = result.n_iter
+        b = theta[:, -1] if self.fit_intercept else np.zeros(len(theta))
+        self.intercept_ = b.astype(dtype)
+        self.objective_ = float(value[0]) if len(value) == 1 else value
 
 
 class MarginalClassifier(LinearClassifier, MarginalEstimator):
@@ -193,92 +207,21 @@ class MarginalClassifier(LinearClassifier, MarginalEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
-    ) -> Any:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        X_unlabeled : array-like, sparse matrix or list of them, default=None
-            Rows without labels, which help to estimate the noising penalty (Wager et
-            al. 2013, section 6), each counting `unlabeled_weight`. Pass `[X_unlabeled]`
-            inside a cross-validation, which would else split rows that are as many as
-            those of X.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        parts = self._prepare(X_unlabeled)
-        X, y = read_training(self, X, y)
+    def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
         labels = self._encode(y)
-        weights = self._weights(X, sample_weight)
-        if self.class_weight is not None:
-            weights = weights * self._class_weights(y, labels, weights)[labels]
-        self._minimize(X, self._signs(labels), weights, parts, X_unlabeled)
-        return self
-
-    def _class_weights(self, y: Any, labels: Any, weights: Array) -> Array:
-        """Weight of each class; a balanced one makes all classes weigh the same."""
-        if self.class_weight != "balanced":
-            per_class = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y
-            )
-            return np.asarray(per_class)
-        mass = np.bincount(labels, weights)  # scikit-learn 1.6 would count rows
-        return np.asarray(mass.sum() / (len(mass) * np.where(mass > 0, mass, 1.0)))
+        return self._signs(labels), weights * self._class_weights(labels, weights)
 
 
 class MarginalRegressor(RegressorMixin, MarginalEstimator):
     """One target; `coef_` has shape (n_features,) and `intercept_` is a number."""
 
-    def _check_target(self, y: Array) -> None:
-        """Raise one sentence if the loss cannot take such targets."""
+    _reading: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
-    @with_callbacks
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
-    ) -> Any:
-        """Fit the model.
+    def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
+        return y[None, :], weights
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        X_unlabeled : array-like, sparse matrix or list of them, default=None
-            Rows without labels, which help to estimate the noising penalty (Wager et
-            al. 2013, section 6), each counting `unlabeled_weight`. Pass `[X_unlabeled]`
-            inside a cross-validation, which would else split rows that are as many as
-            those of X.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        parts = self._prepare(X_unlabeled)
-        X, y = read_training(self, X, y, y_numeric=True)
-        y = y.astype(np.float64)
-        self._check_target(y)
-        weights = self._weights(X, sample_weight)
-        self._minimize(X, y[None, :], weights, parts, X_unlabeled)
-        return self
-
-    def _unpack(self, result: Result, dtype: Any) -> None:
-        super()._unpack(result, dtype)
+    def _unpack(self, theta: Array, value: Array, dtype: Any) -> None:
+        super()._unpack(theta, value, dtype)
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
 

@@ -1,24 +1,16 @@
-"""What the meta-estimators share."""
+"""What the meta-estimators share: questions passed on to the estimator inside."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import READ, read_training
-from noiseproof._sklearn import HasMethods
-from noiseproof.attacks import Attack
+from noiseproof._rows import read
 
 
 def _has(method: str) -> Any:
@@ -48,9 +40,12 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
 
+    def _new_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        return read(self, X, reset=False)
+
     def _delegate(self, method: str, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **READ)
+        X = self._new_rows(X)
         return getattr(self.estimator_, method)(X)
 
     def predict(self, X: Any) -> Any:
@@ -117,8 +112,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         score : float
             As the estimator's own `score`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **READ)
+        X = self._new_rows(X)
         return float(self.estimator_.score(X, y, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -131,61 +125,3 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = of_base.input_tags.sparse
         tags.input_tags.allow_nan = of_base.input_tags.allow_nan
         return tags
-
-
-class VirtualBase(Delegator):
-    """Reads the data, checks the attack and fits."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "attack": [Attack, None],
-    }
-
-    def __init__(self, estimator: Any = None, attack: Attack | None = None):
-        self.estimator = estimator
-        self.attack = attack
-
-    @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The fitted estimator."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Transform the data and fit the estimator on all copies at once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row and of each of its copies.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._validate_params()
-        base = self._base()
-        if self.attack is not None and not self.attack.is_finite:
-            raise ValueError(
-                f"{type(self).__name__} needs an attack that lists its candidates, and "
-                f"{type(self.attack).__name__} does not: train InvariantSVC with it."
-            )
-        if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
-            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
-        X, y = read_training(self, X, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        self._keep(self._fit(X, y, sample_weight))
-        return self
-
-    def _fit_copies(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
-        """A clone of the estimator, fitted on what the attack makes of each row."""
-        if attack is not None:
-            X, origin = attack.copies(X)
-            y = y[origin]
-            sample_weight = None if sample_weight is None else sample_weight[origin]
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return clone(self._base()).fit(X, y, **options)

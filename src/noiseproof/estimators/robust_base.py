@@ -6,13 +6,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noiseproof._deletion.feature_values import mutual_info_values
-from noiseproof._rows import remember_missing, stored_rows
+from noiseproof._deletion import mutual_info_values
 from noiseproof._sklearn import CallbackSupportMixin, Interval, StrOptions
-from noiseproof.attacks.feature_deletion import check_budget
+from noiseproof.attacks import check_budget
 from noiseproof.estimators.linear import LinearClassifier
 
 Array = NDArray[np.float64]
@@ -51,12 +49,3 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
                 f"{total:g}: else the adversary can delete them all."
             )
         self.feature_values_, self.budget_ = values, budget
-
-    def _rows(self, X: Any, *, afresh: bool) -> Any:
-        """The stored entries as CSR of float64, missing ones left out."""
-        remember_missing(self, X, afresh=afresh)
-        rows = sp.csr_array(stored_rows(X)).astype(np.float64)
-        if not rows.data.all():
-            rows = rows.copy()
-            rows.eliminate_zeros()
-        return rows

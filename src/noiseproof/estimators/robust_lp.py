@@ -11,10 +11,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from noiseproof._deletion import ROBUST_LP_SOLVERS, RobustLPResult, in_chunks
-from noiseproof._deletion.hinge import DeletionHinge
-from noiseproof._marginal import Stop
-from noiseproof._rows import read_training
+from noiseproof._deletion import (
+    ROBUST_LP_SOLVERS,
+    DeletionHinge,
+    RobustLPResult,
+    in_chunks,
+)
+from noiseproof._rows import (
+    read_training,
+    remember_missing,
+    stored_rows,
+    without_zeros,
+)
 from noiseproof._sklearn import (
     WRAPPERS,
     Interval,
@@ -22,8 +30,8 @@ from noiseproof._sklearn import (
     _check_sample_weight,
     with_callbacks,
 )
-from noiseproof.estimators.progress import reporting
-from noiseproof.estimators.robust_base import Array, RobustClassifier
+from noiseproof._stop import Stop, reporting
+from noiseproof.estimators.robust_base import RobustClassifier
 
 
 class RobustLPClassifier(RobustClassifier):
@@ -58,16 +66,15 @@ class RobustLPClassifier(RobustClassifier):
     n_chunks : int, default=1
         Split the rows at random into so many parts, solve each, and average the
         weights: the paper's bagging.
-    solver : {"interior", "highs"}, default="interior"
-        An interior-point method made for this program, or HiGHS on the program
-        reduced to the stored entries. Both reach the same optimum.
+    solver : {"interior"}, default="interior"
+        An interior-point method made for this program.
     tol : float, default=1e-6
         Relative gap between the objective and a proven lower bound at which to stop.
     max_iter : int, default=200
-        Iterations allowed to "interior" before a `ConvergenceWarning`.
+        Iterations allowed before a `ConvergenceWarning`.
     warm_start : bool, default=False
         Whether to continue the last solve, if it was interrupted or less accurate and
-        the problem is the same ("interior" only). Keeps the solver's state in memory.
+        the problem is the same. Keeps the solver's state in memory.
     random_state : int, RandomState instance or None, default=None
         Seed of the split into chunks.
     missing : {"allow", "warn", "error"}, default="allow"
@@ -182,9 +189,13 @@ class RobustLPClassifier(RobustClassifier):
         labels = self._encode(y)
         self._set_adversary(X, labels, weights)
         chunks = self._chunks(labels)
-        rows = self._rows(X, afresh=True)
+        remember_missing(self, X, afresh=True)
+        rows = without_zeros(stored_rows(X).astype(np.float64, copy=False))
+        adversary = self.feature_values_, self.budget_, float(self.margin)
+        box = float(self.C), bool(self.fit_intercept)
         programs = [
-            self._program(rows, signs, weights) for signs in self._signs(labels)
+            DeletionHinge(rows, signs, weights, *adversary, *box)
+            for signs in self._signs(labels)
         ]
         with reporting(self, X, y) as report:
             stop = Stop(self.tol, self.max_iter, report)
@@ -210,12 +221,6 @@ class RobustLPClassifier(RobustClassifier):
         shuffled = rng.permutation(len(labels))
         dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
         return [np.sort(dealt[c :: self.n_chunks]) for c in range(self.n_chunks)]
-
-    def _program(self, rows: Any, signs: Array, weights: Array) -> DeletionHinge:
-        return DeletionHinge(
-            *(rows, signs, weights, self.feature_values_, self.budget_),
-            *(float(self.margin), float(self.C), bool(self.fit_intercept)),
-        )
 
     def _solve(
         self, programs: list[DeletionHinge], chunks: list[Any], stop: Stop

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from noiseproof._rows import READ, read_training, unsigned
+from noiseproof._deletion import learn_rows
+from noiseproof._rows import read_training, remember_missing
 from noiseproof._sklearn import Interval, with_callbacks
-from noiseproof.attacks.feature_deletion import effective_budget
-from noiseproof.estimators.progress import reporting
+from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 
@@ -148,14 +147,15 @@ class RobustPerceptron(RobustClassifier):
         X, y = read_training(self, X, y)
         labels = self._encode(y)
         self._begin(X, labels)
-        rows, signs = self._rows(X, afresh=True), self._signs(labels)
+        remember_missing(self, X, afresh=True)
+        signs = self._signs(labels)
         rng = check_random_state(self.random_state)
         m, d = X.shape
         step = self.C * np.sqrt((d + 1) / (2 * m * self.max_iter))
         with reporting(self, X, y) as report:
             for n_iter in range(1, self.max_iter + 1):
                 order = rng.permutation(m) if self.shuffle else np.arange(m)
-                self._learn(rows, signs, order, self.step or step)
+                self._learn(X, signs, order, self.step or step)
                 self.n_iter_ = n_iter
                 if report and report(n_iter, float(self.online_loss_.sum()), np.nan):
                     break
@@ -180,7 +180,7 @@ class RobustPerceptron(RobustClassifier):
         """
         self._validate_params()
         first = not hasattr(self, "classes_")
-        X, y = validate_data(self, X, y, reset=first, **READ)
+        X, y = read_training(self, X, y, reset=first)
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs all classes.")
         known = np.unique(classes) if first else self.classes_
@@ -192,8 +192,8 @@ class RobustPerceptron(RobustClassifier):
         if first:
             self._set_classes(known)
             self._begin(X, labels)
-        rows = self._rows(X, afresh=first)
-        self._learn(rows, self._signs(labels), np.arange(X.shape[0]), self.step or -1.0)
+        remember_missing(self, X, afresh=first)
+        self._learn(X, self._signs(labels), np.arange(X.shape[0]), self.step or -1.0)
         return self
 
     def _begin(self, X: Any, labels: Any) -> None:
@@ -203,16 +203,10 @@ class RobustPerceptron(RobustClassifier):
         self._losses = np.zeros(k)
         self.n_seen_ = 0
 
-    def _learn(self, rows: Any, signs: Any, order: Any, step: float) -> None:
-        # Numba is imported here, at the first pass, to keep the import light
-        from noiseproof._deletion.perceptron_kernels import learn
-
-        values = self.feature_values_
-        price = self.margin / (values.sum() - self.budget_)
-        self._losses = self._losses + learn(
-            *unsigned(rows), order.astype(np.uint64), signs, values,
-            effective_budget(self.budget_, values), price, price * values.sum(),
-            float(self.C), float(step), self.n_seen_, self.fit_intercept, *self._state,
+    def _learn(self, X: Any, signs: Any, order: Any, step: float) -> None:
+        self._losses = self._losses + learn_rows(
+            X, signs, order, self.feature_values_, self.budget_, self.margin, self.C,
+            step, self.n_seen_, self.fit_intercept, self._state,
         )  # fmt: skip
         self.n_seen_ += len(order)
         self.online_loss_ = self._losses / (self.margin * self.n_seen_)

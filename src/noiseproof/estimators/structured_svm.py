@@ -8,16 +8,20 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._invariant.structured import Multiclass, StructuredProblem
-from noiseproof._invariant.structured.risk import StructuredRisk
+from noiseproof._invariant import (
+    Multiclass,
+    StructuredProblem,
+    StructuredRisk,
+    merge_equal_rows,
+)
+from noiseproof._rows import read, read_training
 from noiseproof._sklearn import with_callbacks
 from noiseproof.attacks import Attack
-from noiseproof.estimators.equal_rows import merge_equal_rows
-from noiseproof.estimators.invariant_base import InvariantEstimator
+from noiseproof.estimators.invariant_svc import InvariantEstimator
 
-_READ = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+_COMPLETE = {"ensure_all_finite": True}
 
 
 class StructuredSVM(InvariantEstimator, BaseEstimator):
@@ -127,21 +131,20 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
             The fitted estimator.
         """
         self._validate_params()
-        self.problem_ = Multiclass() if self.problem is None else clone(self.problem)
+        problem = Multiclass() if self.problem is None else clone(self.problem)
         read = self._read_table if self._tabular else self._read_list
         inputs, outputs, weights = read(X, y, sample_weight)
-        inputs, outputs = self.problem_.prepare(inputs, outputs)
-        if self._tabular:
-            self.classes_ = self.problem_.classes_
-        risk = StructuredRisk(
-            self.problem_, inputs, outputs, self.attack, weights / weights.sum(),
-            float(self.alpha),
-        )  # fmt: skip
+        inputs, outputs = problem.prepare(inputs, outputs)
+        mass, alpha = weights / weights.sum(), float(self.alpha)
+        risk = StructuredRisk(problem, inputs, outputs, self.attack, mass, alpha)
         self.weights_ = self._solve(risk, X, y).function
+        self.problem_ = problem
+        if self._tabular:
+            self.classes_ = problem.classes_
         return self
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        X, y = validate_data(self, X, y, **_READ)
+        X, y = read_training(self, X, y, **_COMPLETE)
         weights = self._weights(X, sample_weight)
         check_classification_targets(y)
         counted = np.flatnonzero(weights)
@@ -170,9 +173,9 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         outputs : array or list
             As given to `fit`.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "weights_")
         if self._tabular:
-            X = validate_data(self, X, reset=False, **_READ)
+            X = read(self, X, reset=False, **_COMPLETE)
         inputs = self.problem_.read(X)
         best = [self.problem_.argmax(x, self.weights_) for x in inputs]
         return self.problem_.answer(best)
@@ -192,7 +195,8 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         accuracy : float
             Between 0 and 1.
         """
-        return self.problem_.accuracy(y, self.predict(X))
+        predicted = self.predict(X)
+        return self.problem_.accuracy(y, predicted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
+from sklearn.base import clone
 from sklearn.svm import LinearSVC
+from sklearn.utils.validation import has_fit_parameter
 
-from noiseproof.estimators.meta import VirtualBase
+from noiseproof._rows import read_training, without_zeros
+from noiseproof._sklearn import HasMethods, _check_sample_weight
+from noiseproof.attacks import Attack
+from noiseproof.estimators.meta import Delegator
 
 
-class VirtualExamples(VirtualBase):
+class VirtualExamples(Delegator):
     """Fit any estimator on every row and all that an attack may make of it.
 
     The rival VIR-SVM of Teo et al. 2008, section 5.1. Each copy counts as much as its
@@ -43,10 +49,58 @@ class VirtualExamples(VirtualBase):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "attack": [Attack, None],
+    }
+
+    def __init__(self, estimator: Any = None, attack: Attack | None = None):
+        self.estimator = estimator
+        self.attack = attack
+
     @staticmethod
     def _default() -> Any:
         # the primal needs no random order, and a tight stop makes weights repetitions
         return LinearSVC(dual=False, tol=1e-8)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        return self._fit_copies(X, y, sample_weight, self.attack)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Transform the data and fit the estimator on all copies at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row and of each of its copies.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        base = self._base()
+        if self.attack is not None and not self.attack.is_finite:
+            raise ValueError(
+                f"{type(self).__name__} needs an attack that lists its candidates, and "
+                f"{type(self.attack).__name__} does not: train InvariantSVC with it."
+            )
+        if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
+            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
+        X, y = read_training(self, X, y)
+        X = without_zeros(X)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self._keep(self._fit(X, y, sample_weight, self.attack))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
+        """A clone of the estimator, fitted on what the attack makes of each row."""
+        if attack is not None:
+            X, origin = attack.copies(X)
+            y = y[origin]
+            sample_weight = None if sample_weight is None else sample_weight[origin]
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return clone(self._base()).fit(X, y, **options)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from noiseproof.estimators.meta import VirtualBase
+from noiseproof.estimators.virtual_examples import VirtualExamples
 
 
-class VirtualSupportVectors(VirtualBase):
+class VirtualSupportVectors(VirtualExamples):
     """Fit an SVM, transform its support vectors, and fit again on these alone.
 
     DeCoste and Schölkopf 2002; see Teo et al. 2008, section 4. The second fit sees the
@@ -53,24 +52,21 @@ class VirtualSupportVectors(VirtualBase):
         # neither the bandwidth nor the stop may depend on how rows are weighted
         return SVC(gamma="auto", tol=1e-8)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        rows = np.arange(len(y))
+    def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
+        fit, rows = super()._fit, np.arange(len(y))
         if sample_weight is not None:
             # SVC numbers its support vectors as if rows of weight zero were not there
             rows = np.flatnonzero(sample_weight)
-        first = self._fit_rows(rows, X, y, sample_weight, None)
+            X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
+        first = fit(X, y, sample_weight, None)
         if not hasattr(first, "support_"):
             raise TypeError(
                 "VirtualSupportVectors needs an estimator with support_ after fit, "
                 f"such as SVC; {type(first).__name__} has none."
             )
-        self.support_ = rows[first.support_]
-        if self.attack is None:
-            return first
-        return self._fit_rows(self.support_, X, y, sample_weight, self.attack)
-
-    def _fit_rows(
-        self, rows: NDArray[Any], X: Any, y: Any, sample_weight: Any, attack: Any
-    ) -> Any:
-        weights = None if sample_weight is None else sample_weight[rows]
-        return self._fit_copies(X[rows], y[rows], weights, attack)
+        kept, fitted = first.support_, first
+        if attack is not None:
+            weights = None if sample_weight is None else sample_weight[kept]
+            fitted = fit(X[kept], y[kept], weights, attack)
+        self.support_ = rows[kept]
+        return fitted

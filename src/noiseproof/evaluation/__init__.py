@@ -10,11 +10,18 @@ from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
+from noiseproof.evaluation.models import last_step as last_step
+from noiseproof.evaluation.models import read_models as read_models
+from noiseproof.evaluation.models import try_out as try_out
+from noiseproof.evaluation.perturbations import PERTURBATIONS as PERTURBATIONS
+from noiseproof.evaluation.perturbations import Perturbation as Perturbation
 from noiseproof.evaluation.plots import (
     CertificateDisplay,
     FragilityDisplay,
     RobustnessCurveDisplay,
 )
+from noiseproof.evaluation.progress import progress_bar as progress_bar
+from noiseproof.evaluation.results import Result as Result
 from noiseproof.evaluation.scorers import PerturbedScorer, perturbed_scorer
 
 __all__ = [

@@ -9,159 +9,137 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
 
 from noiseproof._pipelines import unwrap
-from noiseproof._rows import readable, stored_rows, unsigned, zero_missing
-from noiseproof.attacks import Attack, FeatureDeletion, FeatureScaling, NormBall
-from noiseproof.attacks.feature_deletion import check_budget
-from noiseproof.evaluation.linear import LinearView, linear_view
+from noiseproof._rows import (
+    canonical,
+    density,
+    incomplete_rows,
+    readable,
+    stored_rows,
+    unsigned,
+    zero_missing,
+)
+from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen
 from noiseproof.evaluation.votes import certified_votes
 
-__all__ = ["SMALLEST", "Found"]
-
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 # A depth-first search meets at most 2^(n+1) branches, so a row whose prediction hangs
 # on up to 13 features is always searched to the end; most rows need a few dozen.
 MAX_BRANCHES = 2**14
+_BLOCK = 2**20  # entries of X that are certified at a time
 _DUAL = {1: np.inf, 2: 2, np.inf: 1}
 _GRID = 2.0**8  # products of numbers with 8 binary digits after the point are exact
-
-
-class Found(NamedTuple):
-    """A part of `Certificates`, which says what the names mean."""
-
-    budget: Array
-    exact: NDArray[np.bool_]
-    unit: str
-    changes: Any = None
-
-
-def _deletion(
-    attack: FeatureDeletion, view: LinearView, rows: Any, own: Labels
-) -> Found:
-    values = check_budget(0.0, attack.values, rows.shape[1])
-    return _cheapest(view, rows, own, values, (0.0, 1.0))
-
-
-def _scaling(attack: FeatureScaling, view: LinearView, rows: Any, own: Labels) -> Found:
-    factors = float(attack.low), float(attack.high)
-    if not (np.isfinite(factors).all() and factors[0] <= factors[1]):
-        raise ValueError(
-            "FeatureScaling.low and high must be finite, low not above high; got "
-            f"{attack.low!r} and {attack.high!r}."
-        )
-    return _cheapest(view, rows, own, np.ones(rows.shape[1]), factors)
-
-
-def _cheapest(
-    view: LinearView,
-    rows: Any,
-    own: Labels,
-    values: Array,
-    factors: tuple[float, float],
-) -> Found:
-    # Numba is imported here, at the first certificate, to keep the import light
-    from noiseproof.evaluation.kernels import cheapest_changes
-
-    d = rows.shape[1]
-    eps = max(view.eps, float(np.finfo(rows.dtype).eps))
-    stored = stored_rows(readable(rows))
-    if factors == (0.0, 1.0) and _adds_up_exactly(view, stored, eps):
-        eps = 0.0
-    doubts = eps * (d + 8) * np.abs(view.shifted).sum(axis=1)
-    scale = values.max(initial=0.0)
-    plain = bool(np.isin(values, (0.0, scale)).all()) and scale > 0
-    whole = bool(np.all(values == np.round(values)))
-    changed = np.zeros(len(stored.data), dtype=bool)
-    budget, exact = cheapest_changes(
-        *unsigned(stored),
-        *(own.astype(np.uint64), (view.coef, view.intercepts(rows), doubts)),
-        *(values / scale if plain else values, factors, (eps, d * view.centred)),
-        *((plain, whole, MAX_BRANCHES), changed),
-    )
-    unit = "features" if np.all(values == 1) else "value"
-    budget = budget * scale if plain else budget
-    return Found(budget, exact, unit, _marked(stored, changed))
-
-
-def _marked(stored: Any, changed: NDArray[np.bool_]) -> Any:
-    """The marked entries as a CSR matrix of their own."""
-    ends = np.concatenate([[0], np.cumsum(changed)])[stored.indptr]
-    ones = np.ones(ends[-1], dtype=bool)
-    return sp.csr_array((ones, stored.indices[changed], ends), shape=stored.shape)
-
-
-def _adds_up_exactly(view: LinearView, stored: Any, eps: float) -> bool:
-    """Whether no sum is ever rounded: few binary digits and no scaler at work.
-
-    Then a tie is a tie, as it often is with whole numbers, and is decided as the model
-    decides it.
-    """
-    if view.space == "input" and view.scaler is not None:
-        return False
-    parts = (2 * view.coef, 2 * view.intercept, stored.data)  # 2: of one vector, w/2
-    if any(np.any(part * _GRID != np.round(part * _GRID)) for part in parts):
-        return False
-    w, b, x = (float(np.abs(part).max(initial=0.0)) for part in parts)
-    return (stored.shape[1] * w * x + b) * _GRID**2 * eps < 1
-
-
-def _norm_ball(attack: NormBall, view: LinearView, rows: Any, own: Labels) -> Found:
-    """Smallest radius: min over rivals of the lead by the dual norm of w_own - w_r.
-
-    The lead is taken at the least that rounding can make of it, before and after.
-    """
-    if attack.ord not in _DUAL:
-        raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {attack.ord!r}.")
-    n, d = rows.shape
-    unit = max(view.eps, float(np.finfo(rows.dtype).eps)) * (d + 8)
-    size = np.abs(zero_missing(rows)) @ np.abs(view.coef).T + np.abs(view.intercept)
-    doubt = unit * (size + np.abs(view.shifted).sum(axis=1))
-    scores = view.scores(rows)
-    each = np.arange(n)
-    lead = (scores - doubt)[each, own][:, None] - (scores + doubt)
-    norms = _dual_norms(view.coef, _DUAL[attack.ord], unit)[own]
-    for i, seen in _incomplete(rows):  # what is missing cannot move
-        norms[i] = _dual_norms(view.coef * seen, _DUAL[attack.ord], unit)[own[i]]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        radius = np.where(norms > 0, np.maximum(lead, 0) / norms, np.inf)
-    radius[each, own] = np.inf
-    return Found(radius.min(axis=1), np.ones(n, dtype=bool), "radius")
-
-
-def _dual_norms(coef: Array, order: float, unit: float) -> Array:
-    """Norms of all differences of two classes' weights, at the most by rounding."""
-    norms = np.linalg.norm(coef, order, axis=1)
-    apart = np.stack([np.linalg.norm(w - coef, order, axis=1) for w in coef])
-    return np.where(apart > 0, apart + unit * (norms[:, None] + norms), 0.0)
-
-
-def _incomplete(rows: Any) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Rows with missing features, and which of their features are there."""
-    values = rows.data if sp.issparse(rows) else rows
-    if not np.isnan(values).any():
-        return
-    for i in range(rows.shape[0]):
-        row = rows[[i]].toarray()[0] if sp.issparse(rows) else rows[i]
-        if np.isnan(row).any():
-            yield i, ~np.isnan(row)
-
-
-SMALLEST: dict[type, Callable[..., Found]] = {
-    FeatureDeletion: _deletion,
-    FeatureScaling: _scaling,
-    NormBall: _norm_ball,
-}
-
-
-__all__ = ["Certificates"]
-
-
+_FREE = 2.0**-200  # of the largest value; what costs less counts as free
 _ROUNDING = 1e-12  # as for attacks: ten values of 0.1 fit into a budget of 1
 _SHOWN = (0.9, 0.75, 0.5, 0.25, 0.1)  # shares of rows whose budgets are printed
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None,
+    values: ArrayLike | None = None,
+    *,
+    attack: Attack | None = None,
+    space: str = "input",
+) -> Certificates:
+    """Find the smallest deletion that changes the prediction of each row.
+
+    Deleting features takes Σ_{j deleted} (w_own - w_r)_j x_j from the lead of a row's
+    class over a rival r; the prediction changes when some lead is used up. With equal
+    values the largest terms go first, which needs a selection, not a search. With
+    general values this is a knapsack problem, solved by branch and bound; a row that
+    takes more than 2^14 branches, which cannot happen with up to 13 features that help
+    the own class, gets the bound of the fractional relaxation instead and is flagged.
+
+    No deletion worth less than a certificate changes the model's own `predict`. Where
+    the rounding of sums could decide, the certificate takes the lower value and is
+    flagged as not exact.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted and linear, from any library; see `linear_view` for what is understood. Or a
+        `PartitionEnsemble` of any models: then `budget` counts the features that must
+        be changed, to whatever values, and `deletion_budget` those that must go missing
+        before the votes can turn; both are lower bounds, which nothing smaller beats.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows to certify; sparse stays sparse. Missing features (NaN), where the model
+        takes them, are gone already and cannot be deleted.
+    y : array-like of shape (n_samples,) or None
+        Labels, for `accuracy_at`; None if there are none.
+    values : array-like of shape (n_features,), default=None
+        What deleting a feature costs; None means 1 each, and 0 is free.
+    attack : FeatureDeletion, FeatureScaling or NormBall, default=None
+        What may happen, if not deletion. Its own budget, k or radius is not used: the
+        certificate is the smallest that changes the prediction.
+    space : {"input", "model"}, default="input"
+        Whether features change before the scalers of a pipeline or after; see
+        `linear_view`.
+
+    Returns
+    -------
+    certificates : Certificates
+        `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Perceptron
+    >>> from noiseproof.evaluation import certify
+    >>> X, y = [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1, 0]
+    >>> model = Perceptron(tol=None).fit(X, y)
+    >>> certificates = certify(model, X, y)
+    >>> certificates.budget
+    array([ 2., inf])
+    >>> certificates.accuracy_at([0, 1, 2])
+    array([1. , 1. , 0.5])
+    >>> certificates.deletion(0)
+    array([0, 1])
+    """
+    if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
+        plain = values is None and attack is None
+        voted = certified_votes(model, X, space, plain=plain)
+        prediction = np.asarray(model.predict(X))
+        correct = None if y is None else prediction == _labels(y, len(prediction))
+        return Certificates(prediction=prediction, correct=correct, **voted)
+    if attack is not None and values is not None:
+        raise ValueError("values are for deletion; an attack brings its own.")
+    attack = FeatureDeletion(values=values) if attack is None else attack
+    search = _SEARCHES.get(getattr(attack, "smallest_change", None))
+    if search is None:
+        raise TypeError(
+            "There are certificates for attacks that say what their smallest change "
+            "is: FeatureDeletion, FeatureScaling and NormBall; got "
+            f"{type(attack).__name__}."
+        )
+    view = linear_view(model, space)
+    X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    labels = None if y is None else _labels(y, X.shape[0])
+    predictions, found = [], []
+    for block in _blocks(X):
+        rows = view.rows(block)
+        predictions.append(np.asarray(model.predict(block)))
+        precision = _Precision.of(view, block)
+        with np.errstate(over="ignore", invalid="ignore"):
+            doubt = float(precision.doubts.max())
+            own = view.agreed(rows, predictions[-1], precision.unit, doubt)
+            found.append(search(attack, view, rows, own, precision))
+    prediction = np.concatenate(predictions)
+    return Certificates(
+        np.concatenate([part.budget for part in found]),
+        np.concatenate([part.exact for part in found]),
+        prediction,
+        None if labels is None else prediction == labels,
+        found[0].unit,
+        _together([part.changes for part in found], X.shape),
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -291,9 +269,9 @@ class Certificates(Result):
         budget = np.asarray(budget, dtype=np.float64)
         if not np.all(budget >= 0):
             raise ValueError(f"A budget must not be negative; got {budget!r}.")
-        breaks = np.sort(self.budget[counted])
+        breaks = np.sort(self.budget[counted & np.isfinite(self.budget)])
         lost = np.searchsorted(breaks, budget * (1 + _ROUNDING), side="right")
-        share = (len(breaks) - lost) / len(counted)
+        share = (np.sum(counted) - lost) / len(counted)
         return float(share) if budget.ndim == 0 else share
 
     def _title(self) -> str:
@@ -321,96 +299,179 @@ class Certificates(Result):
         return {self.unit: at, "certified accuracy": self.accuracy_at(at)}
 
 
-__all__ = ["certify"]
-
-
-def certify(
-    model: Any,
-    X: Any,
-    y: ArrayLike | None,
-    values: ArrayLike | None = None,
-    *,
-    attack: Attack | None = None,
-    space: str = "input",
-) -> Certificates:
-    """Find the smallest deletion that changes the prediction of each row.
-
-    Deleting features takes Σ_{j deleted} (w_own - w_r)_j x_j from the lead of a row's
-    class over a rival r; the prediction changes when some lead is used up. With equal
-    values the largest terms go first, which needs a selection, not a search. With
-    general values this is a knapsack problem, solved by branch and bound; a row that
-    takes more than 2^14 branches, which cannot happen with up to 13 features that help
-    the own class, gets the bound of the fractional relaxation instead and is flagged.
-
-    No deletion worth less than a certificate changes the model's own `predict`. Where
-    the rounding of sums could decide, the certificate takes the lower value and is
-    flagged as not exact.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted and linear, by whomever; see `linear_view` for what is understood. Or a
-        `PartitionEnsemble` of any models: then `budget` counts the features that must
-        be changed, to whatever values, and `deletion_budget` those that must go missing
-        before the votes can turn; both are lower bounds, which nothing smaller beats.
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows to certify; sparse stays sparse. Missing features (NaN), where the model
-        takes them, are gone already and cannot be deleted.
-    y : array-like of shape (n_samples,) or None
-        Labels, for `accuracy_at`; None if there are none.
-    values : array-like of shape (n_features,), default=None
-        What deleting a feature costs; None means 1 each, and 0 is free.
-    attack : FeatureDeletion, FeatureScaling or NormBall, default=None
-        What may happen, if not deletion. Its own budget, k or radius is not used: the
-        certificate is the smallest that changes the prediction.
-    space : {"input", "model"}, default="input"
-        Whether features change before the scalers of a pipeline or after; see
-        `linear_view`.
-
-    Returns
-    -------
-    certificates : Certificates
-        `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Perceptron
-    >>> from noiseproof.evaluation import certify
-    >>> X, y = [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1, 0]
-    >>> model = Perceptron(tol=None).fit(X, y)
-    >>> certificates = certify(model, X, y)
-    >>> certificates.budget
-    array([ 2., inf])
-    >>> certificates.accuracy_at([0, 1, 2])
-    array([1. , 1. , 0.5])
-    >>> certificates.deletion(0)
-    array([0, 1])
-    """
-    if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
-        plain = values is None and attack is None
-        voted = certified_votes(model, X, space, plain=plain)
-        prediction = np.asarray(model.predict(X))
-        correct = None if y is None else prediction == _labels(y, len(prediction))
-        return Certificates(prediction=prediction, correct=correct, **voted)
-    if attack is not None and values is not None:
-        raise ValueError("values are for deletion; an attack brings its own.")
-    attack = FeatureDeletion(values=values) if attack is None else attack
-    solve = next((f for kind, f in SMALLEST.items() if isinstance(attack, kind)), None)
-    if solve is None:
-        known = ", ".join(kind.__name__ for kind in SMALLEST)
-        raise TypeError(
-            f"There are certificates for {known}; got {type(attack).__name__}."
-        )
-    view = linear_view(model, space)
-    rows = view.rows(X)
-    prediction = np.asarray(model.predict(X))
-    correct = None if y is None else prediction == _labels(y, len(prediction))
-    found = solve(attack, view, rows, view.agreed(rows, prediction))
-    return Certificates(prediction=prediction, correct=correct, **found._asdict())
-
-
 def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.shape != (n,):
         raise ValueError(f"y must have one label per row, {n}; got {labels.shape}.")
     return labels
+
+
+def _blocks(X: Any) -> Iterator[Any]:
+    """A few rows of X after others."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions; got {len(X.shape)}.")
+    width = max(1.0, X.shape[1] * (density(X) or 1.0))
+    step = max(1, int(_BLOCK / width))
+    for start in range(0, max(1, X.shape[0]), step):
+        yield X[start : start + step]
+
+
+class _Found(NamedTuple):
+    """Budgets of a few rows; `changes` are the columns and how many each row has."""
+
+    budget: Array
+    exact: Mask
+    unit: str
+    changes: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+
+def _together(parts: list[Any], shape: tuple[int, int]) -> Any:
+    """The changes of all rows as a CSR matrix."""
+    if parts[0] is None:
+        return None
+    columns = np.concatenate([columns for columns, _ in parts])
+    ends = np.concatenate([[0], np.cumsum(np.concatenate([each for _, each in parts]))])
+    ones = np.ones(len(columns), dtype=bool)
+    return sp.csr_array((ones, columns, ends), shape=shape)
+
+
+class _Precision(NamedTuple):
+    """How exactly a model calculates with some rows.
+
+    Parameters
+    ----------
+    eps : float
+        Relative rounding of a term of its scores.
+    unit : float
+        Relative rounding of a feature on its way through the scalers.
+    doubts : array of shape (k,)
+        How far what the scalers add to the scores may be wrong.
+    tiny, huge : float
+        The least and the largest number that is calculated with.
+    """
+
+    eps: float
+    unit: float
+    doubts: Array
+    tiny: float
+    huge: float
+
+    @classmethod
+    def of(cls, view: LinearView, X: Any) -> _Precision:
+        """That of the model with X, rows as the pipeline gets them."""
+        options = {"dtype": "numeric", "ensure_all_finite": False}
+        first = check_array(X[:1], accept_sparse="csr", **options)
+        given = np.finfo(float_type(first))  # scalers keep float16, models do not
+        scaling = view.space == "input" and len(view.steps)
+        of_model = np.finfo(np.float32 if given.bits == 32 else np.float64)
+        eps = max(view.rounding.eps, float(of_model.eps))
+        unit = 4 * scaling * float(given.eps)
+        terms = 2 * (view.coef.shape[1] + view.rounding.terms + 4)
+        doubts = (eps * terms + unit) * view.rounding.shifts
+        doubts = doubts + float(given.smallest_subnormal) * view.rounding.underflows
+        limits = np.finfo(np.float32 if eps > 1e-10 else np.float64)
+        return cls(eps, unit, doubts, float(limits.tiny), float(limits.max) / 8)
+
+
+def _cheapest(
+    attack: Attack, view: LinearView, rows: Any, own: Labels, precision: _Precision
+) -> _Found:
+    """The least total value of features whose deletion or scaling changes a class."""
+    # Numba is imported here, at the first certificate, to keep the import light
+    from noiseproof.evaluation.kernels import cheapest_changes
+
+    d = rows.shape[1]
+    values, factors = attack.certificate_values(d), attack.certificate_factors
+    stored = stored_rows(readable(rows))
+    eps, unit, doubts, tiny, huge = precision
+    if factors == (0.0, 1.0) and _adds_up_exactly(view, stored, eps):
+        eps = unit = tiny = 0.0
+    prices, scale, plain, whole = _prices(values)
+    coef, rounding = view.coef, view.rounding
+    changed = np.zeros(len(stored.data), dtype=bool)
+    budget, exact = cheapest_changes(
+        *(*unsigned(stored), own.astype(np.uint64)),
+        (coef, rounding.sizes, view.intercepts(rows), doubts, view.rank),
+        *(prices, factors),
+        (
+            *(eps, d * view.centred, rounding.terms, unit, tiny),
+            huge / max(1.0, *map(abs, factors)),
+        ),
+        *((plain, whole, MAX_BRANCHES), changed),
+    )
+    exact &= bool(np.all((prices > 0) == (values > 0)))
+    counts = np.diff(np.concatenate([[0], np.cumsum(changed)])[stored.indptr])
+    unit_name = "features" if np.all(values == 1) else "value"
+    return _Found(budget * scale, exact, unit_name, (stored.indices[changed], counts))
+
+
+def _prices(values: Array) -> tuple[Array, float, bool, bool]:
+    """Values to search with and their scale; whether they are 0 or 1, or whole."""
+    most = float(values.max(initial=0.0))
+    if most > 0 and np.isin(values, (0.0, most)).all():
+        return values / most, most, True, True
+    if np.all(values == np.round(values)) and values.sum() < 2**53:
+        return values, 1.0, False, True
+    scale = float(2.0 ** np.floor(np.log2(most)))  # a power of 2: nothing is rounded
+    return np.where(values < _FREE * most, 0.0, values / scale), scale, False, False
+
+
+def _adds_up_exactly(view: LinearView, stored: Any, eps: float) -> bool:
+    """Whether no sum is ever rounded: few binary digits and no scaler at work.
+
+    Then a tie is a tie, as it often is with whole numbers, and is decided as the model
+    decides it.
+    """
+    if view.rounding.terms or (view.space == "input" and view.steps):
+        return False
+    parts = (2 * view.coef, 2 * view.intercept, stored.data)  # 2: of one vector, w/2
+    if any(np.any(part * _GRID != np.round(part * _GRID)) for part in parts):
+        return False
+    w, b, x = (float(np.abs(part).max(initial=0.0)) for part in parts)
+    return (stored.shape[1] * w * x + b) * _GRID**2 * eps < 1
+
+
+def _radius(
+    attack: Any, view: LinearView, rows: Any, own: Labels, precision: _Precision
+) -> _Found:
+    """Smallest radius: min over rivals of the lead by the dual norm of w_own - w_r.
+
+    The lead is taken at the least that rounding can make of it, before and after.
+    """
+    if attack.ord not in _DUAL:
+        raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {attack.ord!r}.")
+    (n, d), order = rows.shape, _DUAL[attack.ord]
+    unit = 2 * precision.eps * (d + view.rounding.terms + 4) + precision.unit
+    size = abs(zero_missing(rows)) @ np.abs(view.rounding.sizes).T
+    size = np.asarray(size) + np.abs(view.intercept)
+    doubt = unit * size + precision.doubts + d * precision.tiny
+    scores = view.scores(rows)
+    each = np.arange(n)
+    lead = (scores - doubt)[each, own][:, None] - (scores + doubt)
+    norms = _dual_norms(view, order, unit)[own]
+    for i, seen in incomplete_rows(rows):  # what is missing cannot move
+        norms[i] = _dual_norms(view, order, unit, seen)[own[i]]
+    sure = (lead > 0) & (size.max(axis=1) < precision.huge)[:, None]
+    with np.errstate(divide="ignore"):
+        radius = np.where(norms > 0, np.where(sure, lead, 0.0) / norms, np.inf)
+    radius[~np.isfinite(norms)] = 0.0
+    radius[each, own] = np.inf
+    sure[each, own] = True
+    return _Found(radius.min(axis=1), sure.all(axis=1), "radius")
+
+
+def _dual_norms(view: LinearView, order: float, unit: float, seen: Any = 1) -> Array:
+    """Norms of all differences of two classes' weights, at the most by rounding."""
+    norms = _norm(view.rounding.sizes * seen, order)
+    apart = np.stack([_norm((w - view.coef) * seen, order) for w in view.coef])
+    return np.where(apart > 0, apart + unit * (norms[:, None] + norms), 0.0)
+
+
+def _norm(weights: Array, order: float) -> Array:
+    """Norms of the rows, also of numbers whose squares are too large or too small."""
+    most = np.abs(weights).max(axis=1, initial=0.0)
+    scale = np.where((most > 0) & np.isfinite(most), most, 1.0)
+    return np.linalg.norm(weights / scale[:, None], order, axis=1) * scale
+
+
+_SEARCHES: dict[Any, Callable[..., _Found]] = {"deletion": _cheapest, "norm": _radius}

@@ -13,16 +13,131 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from noiseproof._rows import Container, contain
-from noiseproof.evaluation.linear import SPACES
-from noiseproof.evaluation.models import as_scorer, last_step, read_models, try_out
+from noiseproof._rows import Container, canonical, contain
+from noiseproof.evaluation.linear import check_space
+from noiseproof.evaluation.models import (
+    as_scorer,
+    last_step,
+    named_in_errors,
+    read_models,
+    score_name,
+    try_out,
+)
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
-from noiseproof.evaluation.progress_bar import following
+from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
 
-__all__ = ["CurveRow", "CurveSummary", "RobustnessCurve"]
-
 Array = NDArray[np.float64]
+
+
+def robustness_curve(
+    models: Any,
+    X: Any,
+    y: Any,
+    perturb: Any,
+    levels: ArrayLike,
+    *,
+    scoring: Any = "accuracy",
+    n_repeats: int = 10,
+    random_state: Any = None,
+    deleted_as: str = "zero",
+    space: str = "input",
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> RobustnessCurve:
+    """Score fitted models on features that die, get noisy or are attacked.
+
+    All models see the same perturbed rows, so their scores can be compared pair by
+    pair. The same random numbers serve all levels, which makes curves smooth and the
+    score at a level independent of the other levels. Nothing is fitted again.
+
+    Parameters
+    ----------
+    models : model, dict of str to model, or list of (str, model)
+        Fitted, with `predict`. Where a model from outside of scikit-learn gives several
+        numbers a row, they are taken for the scores of the classes 0, 1, ...
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Clean rows, not those of the training. Sparse X stays sparse; a frame goes to
+        the models as a frame with its names and, where possible, its dtypes.
+    y : array-like of shape (n_samples,)
+        True labels or targets.
+    perturb : {"delete", "delete_count"}, Noise or Attack
+        What happens at a level. "delete": each feature of a row dies with probability
+        `level`, the rest stay as they are (Chen et al. 2014). "delete_count": exactly
+        `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
+        are fewer. A noise object at that level: `noise.at(level)`. An attack of that
+        strength (budget, k, radius, ...) by somebody who knows the model, which must be
+        linear; such a curve is not random and has one repeat.
+    levels : array-like of floats
+        Where to evaluate.
+    scoring : str, scorer or callable, default="accuracy"
+        Name of a scikit-learn metric or a function of (model, X, y). It must not keep
+        X, which is overwritten by the next draw.
+    n_repeats : int, default=10
+        How often each level is drawn.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
+    deleted_as : {"zero", "nan"}, default="zero"
+        What a deleted entry becomes: 0, or NaN for models that know missing values.
+    space : {"input", "model"}, default="input"
+        Whether a pipeline loses features before its first step, as a broken sensor
+        would have it, or before its last, where behind a scaler zero means average.
+    confidence : float, default=0.95
+        Of the intervals around the means; they speak of the perturbation, not of how
+        well these rows represent others.
+    n_jobs : int or None, default=None
+        Threads; each has one copy of X to overwrite.
+    progress : bool, callable or None, default=None
+        None shows a bar to who waits at a terminal for more than two seconds; True
+        always, False never. A function is called with (done, total).
+
+    Returns
+    -------
+    curve : RobustnessCurve
+        Scores by model, level and repeat, with means and intervals.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import LinearSVC
+    >>> from noiseproof import DropoutSVC
+    >>> from noiseproof.evaluation import robustness_curve
+    >>> X, y = load_digits(return_X_y=True)
+    >>> models = [LinearSVC(random_state=0), DropoutSVC(noise=0.2, C=10.0)]
+    >>> fitted = {type(m).__name__: m.fit(X[:900] / 16, y[:900]) for m in models}
+    >>> robustness_curve(
+    ...     fitted, X[900:] / 16, y[900:], "delete", [0, 0.3, 0.6], random_state=0
+    ... )
+    accuracy by share of features deleted: mean of 10 draws, 95% interval
+    <BLANKLINE>
+    level      LinearSVC     DropoutSVC
+        0  0.928 ± 0.000  0.881 ± 0.000
+      0.3  0.686 ± 0.007  0.777 ± 0.007
+      0.6  0.434 ± 0.009  0.562 ± 0.010
+    """
+    named = read_models(models)
+    at = _read_levels(levels)
+    _check(n_repeats, confidence)
+    check_space(space)
+    score, perturbation = as_scorer(scoring), as_perturbation(perturb)
+    y = np.asarray(y)
+    X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    if X.shape[0] != y.shape[0] or not len(y):
+        raise ValueError(
+            f"X and y must have as many rows, at least one; got {X.shape[0]} and "
+            f"{y.shape[0]}."
+        )
+    try_out(named, X)
+    stages = _stages(named, X, y, perturbation, space, deleted_as)
+    for stage in stages:
+        stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
+    seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
+    scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
+    name = score_name(scoring)
+    return RobustnessCurve(
+        tuple(named), at, scores, perturbation.label, name, confidence
+    )
 
 
 class CurveRow(NamedTuple):
@@ -173,127 +288,12 @@ class RobustnessCurve(Result):
         return {"level": [f"{level:g}" for level in self.levels], **columns}
 
 
-__all__ = ["robustness_curve"]
-
-
-def robustness_curve(
-    models: Any,
-    X: Any,
-    y: Any,
-    perturb: Any,
-    levels: ArrayLike,
-    *,
-    scoring: Any = "accuracy",
-    n_repeats: int = 10,
-    random_state: Any = None,
-    missing: str = "zero",
-    space: str = "input",
-    confidence: float = 0.95,
-    n_jobs: int | None = None,
-    progress: Any = None,
-) -> RobustnessCurve:
-    """Score fitted models on features that die, get noisy or are attacked.
-
-    All models see the same perturbed rows, so their scores can be compared pair by
-    pair. The same random numbers serve all levels, which makes curves smooth and the
-    score at a level independent of the other levels. Nothing is fitted again.
-
-    Parameters
-    ----------
-    models : model, dict of str to model, or list of (str, model)
-        Fitted, with `predict`. Where a model from outside of scikit-learn gives several
-        numbers a row, they are taken for the scores of the classes 0, 1, ...
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Clean rows, not those of the training. Sparse X stays sparse; a frame goes to
-        the models as a frame with its names and, where possible, its dtypes.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
-    perturb : {"delete", "delete_count"}, Noise or Attack
-        What happens at a level. "delete": each feature of a row dies with probability
-        `level`, the rest stay as they are (Chen et al. 2014). "delete_count": exactly
-        `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
-        are fewer. A noise object at that level: `noise.at(level)`. An attack of that
-        strength (budget, k, radius, ...) by somebody who knows the model, which must be
-        linear; such a curve is not random and has one repeat.
-    levels : array-like of floats
-        Where to evaluate.
-    scoring : str, scorer or callable, default="accuracy"
-        Name of a scikit-learn metric or a function of (model, X, y). It must not keep
-        X, which is overwritten by the next draw.
-    n_repeats : int, default=10
-        How often each level is drawn.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
-    missing : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0, or NaN for models that know missing values.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step, as a broken sensor
-        would have it, or before its last, where behind a scaler zero means average.
-    confidence : float, default=0.95
-        Of the intervals around the means; they speak of the perturbation, not of how
-        well these rows represent others.
-    n_jobs : int or None, default=None
-        Threads; each has one copy of X to overwrite.
-    progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
-
-    Returns
-    -------
-    curve : RobustnessCurve
-        Scores by model, level and repeat, with means and intervals.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.svm import LinearSVC
-    >>> from noiseproof import DropoutSVC
-    >>> from noiseproof.evaluation import robustness_curve
-    >>> X, y = load_digits(return_X_y=True)
-    >>> models = [LinearSVC(random_state=0), DropoutSVC(noise=0.2, C=10.0)]
-    >>> fitted = {type(m).__name__: m.fit(X[:900] / 16, y[:900]) for m in models}
-    >>> robustness_curve(
-    ...     fitted, X[900:] / 16, y[900:], "delete", [0, 0.3, 0.6], random_state=0
-    ... )
-    accuracy by share of features deleted: mean of 10 draws, 95% interval
-    <BLANKLINE>
-    level      LinearSVC     DropoutSVC
-        0  0.928 ± 0.000  0.881 ± 0.000
-      0.3  0.686 ± 0.007  0.777 ± 0.007
-      0.6  0.434 ± 0.009  0.562 ± 0.010
-    """
-    named = read_models(models)
-    at = _read_levels(levels)
-    _check(n_repeats, confidence, space)
-    score, perturbation = as_scorer(scoring), as_perturbation(perturb)
-    y = np.asarray(y)
-    if not (hasattr(X, "shape") or hasattr(X, "columns")):
-        X = np.asarray(X)
-    if X.shape[0] != y.shape[0] or not len(y):
-        raise ValueError(
-            f"X and y must have as many rows, at least one; got {X.shape[0]} and "
-            f"{y.shape[0]}."
-        )
-    try_out(named, X)
-    stages = _stages(named, X, y, perturbation, space, missing)
-    for stage in stages:
-        stage.perturbation.check(at.tolist(), stage.rows, missing)
-    seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
-    scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
-    name = (
-        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
-    )
-    return RobustnessCurve(
-        tuple(named), at, scores, perturbation.label, name, confidence
-    )
-
-
 class _Stage(NamedTuple):
     """Models that see the same perturbed rows."""
 
     rows: Container
     perturbation: Perturbation
-    models: list[Any]
+    models: dict[str, Any]
 
 
 def _stages(
@@ -302,18 +302,21 @@ def _stages(
     y: Any,
     perturbation: Perturbation,
     space: str,
-    missing: str,
+    deleted_as: str,
 ) -> list[_Stage]:
     """One stage for all models, or one each where X depends on the model."""
     if space == "input":
-        rows = contain(X, missing)
+        rows = contain(X, deleted_as)
         if not perturbation.white_box:
-            return [_Stage(rows, perturbation, list(named.values()))]
-        seen = [(model, rows) for model in named.values()]
+            return [_Stage(rows, perturbation, named)]
+        seen = {name: (model, rows) for name, model in named.items()}
     else:
-        pairs = [last_step(model, X) for model in named.values()]
-        seen = [(model, contain(Z, missing)) for model, Z in pairs]
-    return [_Stage(rows, perturbation.against(m, y), [m]) for m, rows in seen]
+        last = {name: last_step(model, X) for name, model in named.items()}
+        seen = {name: (m, contain(Z, deleted_as)) for name, (m, Z) in last.items()}
+    return [
+        _Stage(rows, perturbation.against(model, y), {name: model})
+        for name, (model, rows) in seen.items()
+    ]
 
 
 def _run(
@@ -328,7 +331,12 @@ def _run(
     units = [(seed, level) for seed in seeds for level in levels.tolist()]
     workers = min(effective_n_jobs(n_jobs), len(units))
     shares = np.array_split(np.arange(len(units)), workers)
-    with following(progress, len(stages) * len(units)) as tick:
+
+    def scored(name: str, model: Any, X: Any) -> float:
+        with named_in_errors(name):
+            return float(score(model, X))
+
+    with progress_bar(progress, len(stages) * len(units)) as tick:
 
         def work(stage: _Stage, share: Any) -> list[list[float]]:
             rows, scores = stage.rows.fork(), []
@@ -336,7 +344,7 @@ def _run(
                 draw = stage.perturbation.draw(rows, seed)
                 for _, level in group:
                     X = draw(level)
-                    scores.append([score(model, X) for model in stage.models])
+                    scores.append([scored(*m, X) for m in stage.models.items()])
                     tick()
             return scores
 
@@ -369,10 +377,8 @@ def _read_levels(levels: ArrayLike) -> Any:
     return array
 
 
-def _check(n_repeats: Any, confidence: Any, space: Any) -> None:
+def _check(n_repeats: Any, confidence: Any) -> None:
     if not isinstance(n_repeats, Integral) or n_repeats < 1:
         raise ValueError(f"n_repeats must be a whole number from 1; got {n_repeats!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie within (0, 1); got {confidence!r}.")
-    if space not in SPACES:
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")

@@ -11,14 +11,103 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import Container, contain, readable, stored_rows
-from noiseproof.evaluation.groups import Groups, feature_names
-from noiseproof.evaluation.linear import SPACES, LinearView, linear_view
-from noiseproof.evaluation.models import as_scorer, last_step
-from noiseproof.evaluation.progress_bar import following
+from noiseproof._rows import Container, canonical, contain, stored_rows
+from noiseproof.evaluation.linear import LinearView, check_space, linear_view
+from noiseproof.evaluation.models import as_scorer, last_step, score_name
+from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, feature_names
 
-__all__ = ["Fragility"]
+Array = NDArray[np.float64]
+Columns = NDArray[np.intp]
+
+_CHUNK = 2**20  # scores that are held at a time
+
+
+def feature_fragility(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: Mapping[Any, Sequence[Any]] | None = None,
+    scoring: Any = "accuracy",
+    deleted_as: str = "zero",
+    space: str = "input",
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> Fragility:
+    """Score a fitted model without each feature, or group of features, in turn.
+
+    Nothing is fitted again: the feature dies after training. The accuracy of a linear
+    model follows from its scores, which lose w_j x_j, and only for rows that have the
+    feature; other models and metrics predict once for each feature or group.
+
+    Parameters
+    ----------
+    model : model with `predict`
+        Fitted; need not be linear.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Rows, not those of the training.
+    y : array-like of shape (n_samples,)
+        True labels or targets.
+    groups : dict of name to list of features, default=None
+        Features that die together, by name or column number; None means each alone.
+    scoring : str, scorer or callable, default="accuracy"
+        Name of a scikit-learn metric or a function of (model, X, y).
+    deleted_as : {"zero", "nan"}, default="zero"
+        What a deleted entry becomes: 0, or NaN for models that know missing values.
+    space : {"input", "model"}, default="input"
+        Whether a pipeline loses features before its first step or before its last.
+    n_jobs : int or None, default=None
+        Threads, where the model has to predict.
+    progress : bool, callable or None, default=None
+        None shows a bar to who waits at a terminal for more than two seconds; True
+        always, False never. A function is called with (done, total).
+
+    Returns
+    -------
+    fragility : Fragility
+        Names and costs, the dearest first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from noiseproof.evaluation import feature_fragility
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
+    >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
+    >>> feature_fragility(model, X, y, groups=parts)
+    accuracy lost without each group, of 0.973 with all
+    <BLANKLINE>
+    group   cost
+    petal  0.640
+    sepal  0.273
+    """
+    check_space(space)
+    X, y = canonical(X), np.asarray(y)
+    names = feature_names(model, X)
+    groups_of = Groups.read(groups, names)
+    quick = scoring == "accuracy" and deleted_as == "zero"
+    if quick and (seen := _seen_as_linear(model, X, space)):
+        score, scores = _by_update(*seen, y, groups_of)
+    else:
+        whole, rows = last_step(model, X) if space == "model" else (model, X)
+        metric = as_scorer(scoring)
+        container = contain(rows, deleted_as)
+        score = metric(whole, rows, y)
+        scores = _by_predicting(
+            lambda Z: metric(whole, Z, y), container, groups_of, n_jobs, progress
+        )
+    cost = score - scores
+    order = np.argsort(-cost, kind="stable")
+    return Fragility(
+        tuple(str(groups_of.names[i]) for i in order),
+        cost[order],
+        score,
+        score_name(scoring),
+        "feature" if groups is None else "group",
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -58,101 +147,6 @@ class Fragility(Result):
         return {self.kind: self.names, "cost": self.cost}
 
 
-__all__ = ["feature_fragility"]
-
-Array = NDArray[np.float64]
-Columns = NDArray[np.intp]
-
-_CHUNK = 2**20  # scores that are held at a time
-
-
-def feature_fragility(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    groups: Mapping[Any, Sequence[Any]] | None = None,
-    scoring: Any = "accuracy",
-    missing: str = "zero",
-    space: str = "input",
-    n_jobs: int | None = None,
-    progress: Any = None,
-) -> Fragility:
-    """Score a fitted model without each feature, or group of features, in turn.
-
-    Nothing is fitted again: the feature dies after training. The accuracy of a linear
-    model follows from its scores, which lose w_j x_j, and only for rows that have the
-    feature; other models and metrics predict once for each feature or group.
-
-    Parameters
-    ----------
-    model : model with `predict`
-        Fitted; need not be linear.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows, not those of the training.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
-    groups : dict of name to list of features, default=None
-        Features that die together, by name or column number; None means each alone.
-    scoring : str, scorer or callable, default="accuracy"
-        Name of a scikit-learn metric or a function of (model, X, y).
-    missing : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0, or NaN for models that know missing values.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step or before its last.
-    n_jobs : int or None, default=None
-        Threads, where the model has to predict.
-    progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
-
-    Returns
-    -------
-    fragility : Fragility
-        Names and costs, the dearest first.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from noiseproof.evaluation import feature_fragility
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = LogisticRegression(max_iter=1000).fit(X, y)
-    >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
-    >>> feature_fragility(model, X, y, groups=parts)
-    accuracy lost without each group, of 0.973 with all
-    <BLANKLINE>
-    group   cost
-    petal  0.640
-    sepal  0.273
-    """
-    if space not in SPACES:
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
-    y = np.asarray(y)
-    names = feature_names(model, X)
-    groups_of = Groups.read(groups, names)
-    quick = scoring == "accuracy" and missing == "zero"
-    if quick and (seen := _seen_as_linear(model, X, space)):
-        score, scores = _by_update(*seen, y, groups_of)
-    else:
-        whole, rows = last_step(model, X) if space == "model" else (model, X)
-        metric = as_scorer(scoring)
-        container = contain(rows, missing)
-        score = metric(whole, rows, y)
-        scores = _by_predicting(
-            lambda Z: metric(whole, Z, y), container, groups_of, n_jobs, progress
-        )
-    cost = score - scores
-    order = np.argsort(-cost, kind="stable")
-    return Fragility(
-        tuple(str(groups_of.names[i]) for i in order),
-        cost[order],
-        score,
-        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
-        "feature" if groups is None else "group",
-    )
-
-
 def _seen_as_linear(
     model: Any, X: Any, space: str
 ) -> tuple[LinearView, Any, NDArray[Any]] | None:
@@ -171,7 +165,7 @@ def _by_update(
 ) -> tuple[float, Array]:
     """Accuracy with all features and without each group, from the scores alone."""
     right = prediction == y
-    stored = stored_rows(readable(rows)).tocsc()
+    stored = stored_rows(rows).tocsc()
     stored.eliminate_zeros()
     before, alone = view.scores(rows), view.intercepts(rows)
     size = np.bincount(stored.indices, minlength=len(y))
@@ -182,7 +176,7 @@ def _by_update(
         scores = before[row] - lost
         bare = n_lost == size[row]  # no feature left: no rounding either
         scores[bare] = alone[row[bare]]
-        now = view.classes[scores.argmax(axis=1)] == y[row]
+        now = view.classes[view.chosen(scores)] == y[row]
         step = now.astype(np.float64) - right[row]
         n = chunk.stop - chunk.start
         changes[chunk] = np.bincount(which, weights=step, minlength=n)
@@ -220,24 +214,15 @@ def _by_predicting(
 ) -> Array:
     """Scores without each group, one prediction each."""
     workers = min(effective_n_jobs(n_jobs), len(groups))
-    with following(progress, len(groups)) as tick:
+    with progress_bar(progress, len(groups)) as tick:
 
         def work(share: Any) -> list[float]:
             own, scores = rows.fork(), []
             for g in share:
-                scores.append(score(own.without(_mask(own, groups[g]))))
+                scores.append(score(own.without(own.of_columns(groups[g]))))
                 tick()
             return scores
 
         shares = np.array_split(np.arange(len(groups)), workers)
         jobs = (delayed(work)(share) for share in shares)
         return np.concatenate(Parallel(n_jobs=workers, require="sharedmem")(jobs))
-
-
-def _mask(rows: Container, columns: Columns) -> NDArray[np.bool_]:
-    """The entries of these columns."""
-    if len(rows.shape) == 1:  # sparse: stored entries
-        return np.isin(rows.numbers().indices, columns)
-    mask = np.zeros(rows.shape, dtype=bool)
-    mask[:, columns] = True
-    return mask

@@ -4,17 +4,17 @@ The class holds as long as its lead over each rival r, a sum over the features,
 
     b_own - b_r + Σ_j g_j,   g_j = (w_own - w_r)_j x_j,
 
-is above zero (or at zero, if the own class comes first and wins the tie). Changing
-feature j leaves a_j of g_j: nothing if it is deleted. An adversary who changes all
-features with a_j < g_j brings the lead down to -capacity. What he may spare of that is
-a knapsack:
+is above zero (or at zero, if the own class wins the tie). Changing feature j leaves a_j
+of g_j: nothing if it is deleted. An adversary that changes all features with a_j < g_j
+brings the lead down to -capacity. What it may spare of that is a knapsack:
 
-    max Σ_{j spared} v_j   subject to   Σ_{j spared} (g_j - a_j) <= capacity.
+    min Σ_{j not spared} v_j   subject to   Σ_{j spared} (g_j - a_j) <= capacity.
 
-Equal values: he spares the smallest differences, by selection (`fill`). Other values:
+Equal values: it spares the smallest differences, by selection (`fill`). Other values:
 branch and bound. Sums differ in their last digits with the order of adding, so each
 term is taken at the least that rounding can make of it: a certificate errs on the safe
 side. A second sum, of terms at their most, tells whether the change found is certain.
+Costs are sums of what is changed: a difference of sums would lose their last digits.
 Index arrays must be unsigned: Numba tests signed ones for negative values.
 """
 
@@ -25,50 +25,58 @@ import numpy as np
 from noiseproof._rows.compiling import compiled
 from noiseproof.attacks.kernels import fill
 
+_EPS = 2.0**-52
+_NEGLIGIBLE = 1e-30  # share of all differences; what is less counts as changed
+_TINY = 1e-150  # differences whose products with values could underflow
+
 
 @compiled
-def _relaxed(weight, value, order, here, got, room, whole):
-    """The most value that can be had from position `here` on, with parts of features.
+def _relaxed(weight, value, order, tail, here, paid, room, whole):
+    """The least cost of all from position `here` on, where parts may be spared.
 
-    Whole values add up to a whole number, so the bound may be cut to one.
+    `tail` has the cost of all from a position on. Whole values add up to a whole
+    number, so the bound may be raised to one.
     """
     for t in range(here, len(order)):
         j = order[t]
         if weight[j] > room:
-            got += value[j] * room / weight[j]
-            break
+            paid += value[j] * ((weight[j] - room) / weight[j]) + tail[t + 1]
+            return np.ceil(paid * (1 - 8 * _EPS) - 1e-9) if whole else paid
         room -= weight[j]
-        got += value[j]
-    return np.floor(got + 1e-9) if whole else got
+    return paid
 
 
 @compiled
 def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
-    """Spare the most value within the capacity, depth first.
+    """Spare within the capacity so that the rest costs least, depth first.
 
     `order` has the most value per weight first; its spared positions are marked.
-    Returns the value spared and True, or a bound on it and False after `limit` steps.
+    Returns the cost and True, or a bound on it and False after `limit` steps.
     """
     count = len(order)
     chosen = np.zeros(count, np.bool_)
-    room, got = np.empty(count + 1), np.empty(count + 1)
-    room[0], got[0] = capacity, 0.0
-    best, here = -1.0, 0
+    room, paid, tail = np.empty(count + 1), np.empty(count + 1), np.zeros(count + 1)
+    for t in range(count - 1, -1, -1):
+        tail[t] = tail[t + 1] + value[order[t]]
+    room[0], paid[0] = capacity, 0.0
+    best, here = np.inf, 0
     for _ in range(limit):
-        bound = _relaxed(weight, value, order, here, got[here], room[here], whole)
-        if bound > best:
+        bound = _relaxed(
+            weight, value, order, tail, here, paid[here], room[here], whole
+        )
+        if bound < best:
             fits = True
             while fits and here < count:
                 j = order[here]
                 fits = weight[j] <= room[here]
                 chosen[here] = fits
                 room[here + 1] = room[here] - weight[j] if fits else room[here]
-                got[here + 1] = got[here] + value[j] if fits else got[here]
+                paid[here + 1] = paid[here] if fits else paid[here] + value[j]
                 here += 1
             if here < count:
                 continue
-            if got[count] > best:
-                best = got[count]
+            if paid[count] < best:
+                best = paid[count]
                 for t in range(count):
                     spared[t] = chosen[t]
         here -= 1
@@ -77,9 +85,9 @@ def _branch_and_bound(weight, value, order, capacity, whole, limit, spared):
         if here < 0:
             return best, True
         chosen[here] = False  # the other branch
-        room[here + 1], got[here + 1] = room[here], got[here]
+        room[here + 1], paid[here + 1] = room[here], paid[here] + value[order[here]]
         here += 1
-    return _relaxed(weight, value, order, 0, 0.0, capacity, whole), False
+    return _relaxed(weight, value, order, tail, 0, 0.0, capacity, whole), False
 
 
 @compiled
@@ -116,22 +124,23 @@ def _cheapest(weight, value, ids, count, capacity, search, at_most):
     """
     plain, whole, limit = search
     spared, part = fill(value, weight, ids, count, capacity)
+    if spared == count:
+        return 0.0, spared, True
     cost = 0.0
-    for t in range(spared, count):
+    for t in range(spared + 1, count):
         cost += value[ids[t]]
-    if plain or spared == count:
-        return cost, spared, True
-    bound = cost - part * value[ids[spared]]
+    if plain:
+        return cost + value[ids[spared]], spared, True
+    bound = cost + value[ids[spared]] * max(1 - part - 4 * _EPS, 0.0)
     if bound >= at_most:
         return bound, spared, False
     order, marks = np.empty(count, np.uintp), np.zeros(count, np.bool_)
-    bargain, total = np.empty(len(value)), 0.0
+    bargain = np.empty(len(value))
     for t in range(count):
         j = order[t] = ids[t]
         bargain[j] = value[j] / weight[j]
-        total += value[j]
     _sort(order, bargain)
-    most, done = _branch_and_bound(weight, value, order, capacity, whole, limit, marks)
+    cost, done = _branch_and_bound(weight, value, order, capacity, whole, limit, marks)
     spared, last = 0, count
     for t in range(count):
         if marks[t]:
@@ -140,91 +149,118 @@ def _cheapest(weight, value, ids, count, capacity, search, at_most):
         else:
             last -= 1
             ids[last] = order[t]
-    return max(total - most, 0.0), spared, done
+    return cost, spared, done
 
 
 @compiled
-def _terms(own, rival, x, factors, unit):
+def _terms(own, rival, size, x, factors, unit):
     """A feature's part of the lead, and what the worst change leaves of it.
 
-    Both at their least, then both at their most; `unit` is the relative rounding.
+    Both at their least, then both at their most; `unit` is the rounding relative to the
+    size of what is rounded.
     """
     low, high = factors
-    gain = (own - rival) * x
-    doubt = unit * (abs(own) + abs(rival)) * abs(x)
+    gain, doubt = (own - rival) * x, unit * size
     least = min(low * gain - abs(low) * doubt, high * gain - abs(high) * doubt)
     most = min(low * gain + abs(low) * doubt, high * gain + abs(high) * doubt)
     return gain - doubt, least, gain + doubt, most
 
 
 @compiled
-def _differences(columns, x, own, rival, values, factors, unit, work):
+def _differences(row, values, factors, work):
     """What each change takes from the lead.
 
-    Returns the number of features worth changing, the sum that is left of the lead when
-    they all are, and whether it has any term but zeros.
+    Returns the number of features worth changing, the sum of all terms before any
+    change and after all of these, whether that has any term but zeros, and the size of
+    what is added up before.
     """
+    columns, x, own, rival, own_size, rival_size, unit = row
     weight, value, ids = work
-    count, rest, left = 0, 0.0, False
+    count, before, after, left, total = 0, 0.0, 0.0, False, 0.0
     for t in range(len(x)):
         j = columns[t]
-        kept, changed, _, _ = _terms(own[j], rival[j], x[t], factors, unit)
+        size = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
+        kept, changed, _, _ = _terms(own[j], rival[j], size, x[t], factors, unit)
         weight[t], value[t] = kept - changed, values[j]
         if kept > changed:
             ids[count] = t
             count += 1
-        rest += min(kept, changed)
+        before += kept
+        after += min(kept, changed)
         left = left or min(kept, changed) != 0.0
-    return count, rest, left
+        total += size
+    return count, before, after, left, total
 
 
 @compiled
-def _overtake(row, lead, ties_hold, values, factors, search, at_most, work):
+def _without_negligible(weight, ids, count):
+    """Features that take next to nothing from the lead come last and are not counted.
+
+    Returns the number of the others, and what all take together.
+    """
+    total = 0.0
+    for t in range(count):
+        total += weight[ids[t]]
+    t = 0
+    while t < count:
+        if weight[ids[t]] < _NEGLIGIBLE * total:
+            count -= 1
+            ids[t], ids[count] = ids[count], ids[t]
+        else:
+            t += 1
+    return count, total
+
+
+@compiled
+def _overtake(row, lead, holds, values, factors, search, at_most, work):
     """The cheapest change of a row that lets one rival win.
 
     Returns its total value, whether that is the optimum (a lower bound if not), and how
     many of the `count` ids are spared.
     """
-    columns, x, own, rival, unit = row
-    head, doubt, rounding = lead
+    head, doubt, rounding, huge = lead
     weight, value, ids = work
-    count, rest, left = _differences(
-        columns, x, own, rival, values, factors, unit, work
-    )
-    slack = doubt - head - rest
-    if ties_hold:
+    count, before, after, left, size = _differences(row, values, factors, work)
+    if size == 0.0:  # nothing is added, nothing is rounded
+        rounding = 0.0
+    alone = head - doubt - rounding + before
+    if not (size < huge and (alone > 0 or (holds and alone == 0))):
+        return 0.0, False, 0, 0  # the class hangs on rounding
+    slack = doubt - head - after
+    if holds:
         slack = np.nextafter(slack, -np.inf)
     if slack + rounding < 0:
         return np.inf, True, 0, 0
+    if not search[0]:
+        count, total = _without_negligible(weight, ids, count)
+        if total < _TINY:
+            return 0.0, False, 0, 0
     cost, spared, done = _cheapest(
         weight, value, ids, count, slack + rounding, search, at_most
     )
-    if spared == 0 and not left and slack < 0:  # nothing is added, nothing is rounded
+    if done and spared == 0 and not left and slack < 0:
         return np.inf, True, 0, 0
-    if spared == count:  # the class hangs on rounding: any change may do
-        cheapest = np.inf
-        for t in range(len(x)):
-            cheapest = min(cheapest, value[t])
-        return cheapest, False, count, count
+    if spared == count:
+        return 0.0, False, 0, 0
     return cost, done, spared, count
 
 
 @compiled
-def _is_certain(row, lead, ties_hold, factors, marks):
+def _is_certain(row, lead, falls, factors, marks):
     """Whether the rival wins after the marked changes, all terms at their most."""
-    columns, x, own, rival, unit = row
-    most, doubt, rounding = lead
-    most += doubt
-    left = False
+    columns, x, own, rival, own_size, rival_size, unit = row
+    head, doubt, rounding, _ = lead
+    most, left = head + doubt, False
     for t in range(len(x)):
         j = columns[t]
-        _, _, kept, changed = _terms(own[j], rival[j], x[t], factors, unit)
+        size = (abs(own_size[j]) + abs(rival_size[j])) * abs(x[t])
+        _, _, kept, changed = _terms(own[j], rival[j], size, x[t], factors, unit)
         term = changed if marks[t] else kept
         most += term
         left = left or term != 0.0
     if left:
         most += rounding
-    return most < 0 if ties_hold else most <= 0
+    return most < 0 or (falls and most == 0)
 
 
 @compiled
@@ -237,14 +273,17 @@ def cheapest_changes(
     ----------
     indptr, indices, data, own : arrays
         Rows as CSR, and the index of the class of each.
-    model : (coef, intercepts, doubts)
-        Weights (k, d), intercepts (n, k) and how far these may be wrong (k,).
+    model : (coef, sizes, intercepts, doubts, rank)
+        Weights (k, d), the sizes of the numbers behind them (k, d), intercepts (n, k),
+        how far these may be wrong (k,), and who wins a tie: the lowest rank (k,).
     values : array of shape (d,)
         What changing a feature costs.
     factors : (low, high)
         What a changed feature is multiplied by, one of the two.
-    precision : (eps, terms)
-        Relative rounding of one number, and the least number of terms in a score.
+    precision : (eps, terms, more, unit, tiny, huge)
+        Relative rounding of one number; the least number of terms in a score and how
+        many come on top; relative rounding of a feature before that; the least and the
+        largest number to calculate with.
     search : (plain, whole, limit)
         Whether all values are 0 or 1, whether they are whole numbers, and how many
         branches to search where they are not 0 or 1.
@@ -256,24 +295,29 @@ def cheapest_changes(
     budget, exact : arrays of shape (n,)
         That value, or a lower bound of it where it is not exact.
     """
-    n, (coef, intercepts, doubts), (eps, terms) = len(own), model, precision
-    k, d = coef.shape
+    coef, sizes, intercepts, doubts, rank = model
+    eps, terms, more, unit, tiny, huge = precision
+    n, (k, d) = len(own), coef.shape
     budget, exact = np.empty(n), np.empty(n, np.bool_)
     work = (np.empty(d), np.empty(d), np.empty(d, np.uintp))
     for i in range(n):
         a, start, stop = own[i], indptr[i], indptr[i + 1]
         budget[i], exact[i] = np.inf, True
         marks = changed[start:stop]
-        unit = eps * (max(stop - start, terms) + 8)
+        n_terms = max(stop - start, terms) + more + 4
+        relative, underflow = 2 * eps * n_terms + unit, tiny * n_terms
         for r in range(k):
             if r == a:
                 continue
-            row = (indices[start:stop], data[start:stop], coef[a], coef[r], unit)
-            rounding = 4 * eps * (abs(intercepts[i, a]) + abs(intercepts[i, r]))
-            head = intercepts[i, a] - intercepts[i, r]
-            lead = (head, doubts[a] + doubts[r], rounding)
+            row = (
+                *(indices[start:stop], data[start:stop], coef[a], coef[r]),
+                *(sizes[a], sizes[r], relative),
+            )
+            b, c = intercepts[i, a], intercepts[i, r]
+            rounding = 4 * eps * (abs(b) + abs(c)) + underflow
+            lead = (b - c, doubts[a] + doubts[r], rounding, huge)
             cost, done, spared, count = _overtake(
-                row, lead, a < r, values, factors, search, budget[i], work
+                row, lead, rank[a] < rank[r], values, factors, search, budget[i], work
             )
             if cost > budget[i] or (cost == budget[i] and exact[i]):
                 continue
@@ -282,5 +326,8 @@ def cheapest_changes(
             for t in range(spared, count):
                 marks[work[2][t]] = True
             budget[i] = cost
-            exact[i] = done and _is_certain(row, lead, a < r, factors, marks)
+            falls = rank[a] > rank[r]
+            exact[i] = done and _is_certain(row, lead, falls, factors, marks)
+        if not (search[0] or search[1]):  # sums of other values are rounded, too
+            budget[i] *= 1 - 4 * (stop - start + 1) * _EPS
     return budget, exact

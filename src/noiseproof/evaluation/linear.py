@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -23,68 +22,47 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import zero_missing
-
-__all__ = ["affine"]
+from noiseproof._pipelines import Steps, transform, unwrap
+from noiseproof._rows import as_dense, canonical, missing_entries, zero_missing
 
 Array = NDArray[np.float64]
 
-
-def affine(step: Any, d: int) -> tuple[Array, Array]:
-    """Scale and shift, one per feature, of a step or of a pipeline of such steps."""
-    one, zero = np.ones(d), np.zeros(d)
-    if step is None or (isinstance(step, str) and step == "passthrough"):
-        return one, zero
-    if isinstance(step, Pipeline):
-        scale, shift = one, zero
-        for _, inner in step.steps:
-            by, plus = affine(inner, d)
-            scale, shift = scale * by, shift * by + plus
-        return scale, shift
-    for kind, read in _SCALERS.items():
-        if isinstance(step, kind) and not getattr(step, "clip", False):
-            by, plus = read(step)
-            return one * by, zero + plus
-    if isinstance(step, FunctionTransformer) and step.func is None:
-        return one, zero
-    raise TypeError(
-        f"The step {type(step).__name__} before the linear model does not scale and "
-        "shift each feature by itself, so the pipeline has no weights per feature."
-    )
-
-
-def _standard(step: StandardScaler) -> tuple[Any, Any]:
-    by = 1.0 / step.scale_ if step.with_std else 1.0
-    return by, -step.mean_ * by if step.with_mean else 0.0
-
-
-def _robust(step: RobustScaler) -> tuple[Any, Any]:
-    by = 1.0 / step.scale_ if step.with_scaling else 1.0
-    return by, -step.center_ * by if step.with_centering else 0.0
-
-
-_SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
-    StandardScaler: _standard,
-    RobustScaler: _robust,
-    MinMaxScaler: lambda step: (step.scale_, step.min_),
-    MaxAbsScaler: lambda step: (1.0 / step.scale_, 0.0),
-}
-
-
-__all__ = ["SPACES", "LinearView", "linear_view"]
-
-SPACES = ("input", "model")
 # wrappers that decide otherwise than the model inside, as ensembles do
 _OTHERWISE = (FixedThresholdClassifier, TunedThresholdClassifierCV, RFE)
 _ROUNDING = 1e-4  # scores of a model in single precision
+
+
+class Rounding(NamedTuple):
+    """What decides how far a model's scores may be from exact ones.
+
+    Parameters
+    ----------
+    eps : float
+        Relative rounding of the numbers that the model calculates with.
+    sizes : array of shape (k, d)
+        Weights, or what they would be if no parts of them cancelled, where the model
+        adds up such parts: those of its support vectors.
+    terms : int
+        Number of these parts.
+    shifts : array of shape (k,)
+        Sum of what the scalers add to the scores, without its signs.
+    underflows : array of shape (k,)
+        What the smallest number that a scaler can tell from zero adds to the scores.
+    """
+
+    eps: float
+    sizes: Array
+    terms: int
+    shifts: Array
+    underflows: Array
 
 
 @dataclass(frozen=True, eq=False)
 class LinearView:
     """A classifier whose class is the largest of its scores, coef x + intercept.
 
-    The first class wins a tie. Two classes with one weight vector w are the rows -w/2
-    and w/2, whose difference is w again, as in `noiseproof.attacks.LinearModel`.
+    Two classes with one weight vector w are the rows -w/2 and w/2, whose difference is
+    w again, as in `noiseproof.attacks.LinearMargins` (0 and w if w/2 is too small).
 
     Parameters
     ----------
@@ -96,21 +74,25 @@ class LinearView:
         Label of each row of `coef`.
     space : {"input", "model"}
         Whether x is what the pipeline gets or what its last step gets.
-    scaler : transformer or None
+    steps : list of (name, transformer)
         The steps before the model.
     shifted : array of shape (k, d)
         What the shift of each scaled feature adds to the scores; in model space zero.
-    eps : float
-        Relative rounding of the numbers that the model calculates with.
+    rank : array of int of shape (k,)
+        Of classes with equal scores the one of the lowest rank wins; all ranks are
+        equal where the model does not tell.
+    rounding : Rounding
+        What decides how far the model's own scores may be from exact ones.
     """
 
     coef: Array
     intercept: Array
     classes: NDArray[Any]
     space: str
-    scaler: Any
+    steps: Steps
     shifted: Array
-    eps: float
+    rank: NDArray[np.int64]
+    rounding: Rounding
 
     @property
     def centred(self) -> bool:
@@ -120,6 +102,11 @@ class LinearView:
     def encode(self, labels: Any) -> NDArray[np.int64]:
         """Index of each label's row in `coef`."""
         labels = np.asarray(labels)
+        if labels.ndim != 1:
+            raise TypeError(
+                "There must be one label per row, of several classes at most; got "
+                f"labels of shape {labels.shape}."
+            )
         unknown = labels[~np.isin(labels, self.classes)]
         if len(unknown):
             raise ValueError(
@@ -131,10 +118,8 @@ class LinearView:
 
     def rows(self, X: Any) -> Any:
         """X in `space`, a float array or CSR; NaN where a feature is missing."""
-        if self.space == "model" and self.scaler is not None:
-            X = self.scaler.transform(X)
         X = check_array(
-            X,
+            transform(self.steps, X) if self.space == "model" else X,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
@@ -144,7 +129,7 @@ class LinearView:
                 f"X has {X.shape[1]} features, but the model was fitted with "
                 f"{self.coef.shape[1]}."
             )
-        return X
+        return canonical(X)
 
     def intercepts(self, rows: Any) -> Array:
         """What each row's scores are without its stored features, (n, k).
@@ -154,18 +139,22 @@ class LinearView:
         everywhere = np.repeat(self.intercept[None, :], rows.shape[0], axis=0)
         if not self.centred:
             return everywhere
-        values = rows.data if sp.issparse(rows) else rows
-        missing = np.isnan(values).astype(np.float64)
-        if sp.issparse(rows):
-            missing = type(rows)((missing, rows.indices, rows.indptr), rows.shape)
-        return everywhere - np.asarray(missing @ self.shifted.T)
+        return everywhere - np.asarray(missing_entries(rows) @ self.shifted.T)
 
     def scores(self, rows: Any) -> Array:
         """Scores of rows as `rows` returns them, a column per class."""
         present = zero_missing(rows)
         return np.asarray(present @ self.coef.T) + self.intercepts(rows)
 
-    def agreed(self, rows: Any, prediction: Any) -> NDArray[np.int64]:
+    def chosen(self, scores: Array) -> NDArray[np.intp]:
+        """Index of the class with the largest score; ties as the model decides them."""
+        if self.rank[0] <= self.rank[-1]:
+            return scores.argmax(axis=1)
+        return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+
+    def agreed(
+        self, rows: Any, prediction: Any, unit: float = 0.0, doubt: float = 0.0
+    ) -> NDArray[np.int64]:
         """Index of each class that the model predicts, where the scores say the same.
 
         Parameters
@@ -174,6 +163,10 @@ class LinearView:
             As `rows` returns them.
         prediction : array-like of shape (n,)
             What the model itself predicts for them.
+        unit : float, default=0.0
+            Relative rounding of features on their way through the scalers.
+        doubt : float, default=0.0
+            How far the scalers may put a score wrong besides.
 
         Returns
         -------
@@ -181,12 +174,11 @@ class LinearView:
             Rows of `coef`.
         """
         own, scores = self.encode(prediction), self.scores(rows)
-        at_odds = np.flatnonzero(scores.argmax(axis=1) != own)
+        at_odds = np.flatnonzero(self.chosen(scores) != own)
         behind = scores[at_odds].max(axis=1) - scores[at_odds, own[at_odds]]
-        terms = abs(zero_missing(rows[at_odds])) @ np.abs(self.coef).T
-        rest = np.abs(self.intercept) + np.abs(self.shifted).sum(axis=1)
-        size = (terms + rest).max(axis=1)
-        if np.any(behind > _ROUNDING * size):
+        terms = abs(zero_missing(rows[at_odds])) @ np.abs(self.rounding.sizes).T
+        size = (terms + np.abs(self.intercept) + self.rounding.shifts).max(axis=1)
+        if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
                 "The model's predict does not choose the largest of its scores "
                 "coef_ x + intercept_, so they tell nothing about it."
@@ -227,34 +219,49 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     >>> bool((before.coef == after.coef / 4).all())
     True
     """
-    if space not in SPACES:
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
-    scaler, last = _unwrap(model)
+    check_space(space)
+    steps, last = unwrap(model)
+    while _has_trained_one(last):
+        inner, last = unwrap(last.estimator_)
+        steps = steps + inner
     coef, intercept, classes = _weights(last)
-    single = getattr(last.coef_, "dtype", None) == np.float32
-    scale, shift = affine(scaler, coef.shape[1])
-    shifted = coef * shift
+    sizes, terms = _parts(last, coef)
+    scaled = _affine(steps, coef.shape[1])  # refuses other steps in both spaces
     if space == "model":
-        shifted = np.zeros_like(coef)
-    else:
-        coef, intercept = coef * scale, intercept + shifted.sum(axis=1)
-    eps = float(np.finfo(np.float32 if single else np.float64).eps)
-    return LinearView(coef, intercept, classes, space, scaler, shifted, eps)
+        scaled = _affine([], coef.shape[1])
+    scale, shift, size, underflow = scaled
+    rank = _tie_rank(last, intercept, classes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shifted = coef * shift
+        weights, intercept = coef * scale, intercept + shifted.sum(axis=1)
+        rounding = Rounding(
+            float(np.finfo(float_type(last.coef_)).eps),
+            weights if sizes is coef else sizes * scale,
+            terms,
+            (np.abs(sizes) * size).sum(axis=1),
+            (np.abs(sizes) * underflow).sum(axis=1),
+        )
+    return LinearView(
+        weights, intercept, classes, space, steps, shifted, rank, rounding
+    )
 
 
-def _unwrap(model: Any) -> tuple[Any, Any]:
-    """The steps before the linear model, or None, and the model itself."""
-    if not (isinstance(model, _OTHERWISE) or hasattr(model, "estimators_")):
-        for inside in ("best_estimator_", "estimator_"):
-            model = getattr(model, inside, model)
-    if not isinstance(model, Pipeline):
-        return None, model
-    check_is_fitted(model)
-    before = model[:-1]
-    inner, last = _unwrap(model[-1])
-    if inner is not None:
-        before = Pipeline([*before.steps, ("inner", inner)])
-    return (before if len(before.steps) else None), last
+def check_space(space: Any) -> None:
+    """One clear sentence about a space that there is not."""
+    if space not in ("input", "model"):
+        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
+
+
+def _has_trained_one(model: Any) -> bool:
+    """Whether a wrapper decides as the one model does that it has trained."""
+    wraps = hasattr(model, "estimator_") and not hasattr(model, "estimators_")
+    return wraps and not isinstance(model, _OTHERWISE)
+
+
+def float_type(values: Any) -> Any:
+    """The type of the numbers, if it is one of floating point, or float64."""
+    dtype = getattr(values, "dtype", np.dtype(np.float64))
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
 
 
 def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
@@ -269,8 +276,7 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
             "classes_ after fit."
         )
     coef, intercept, classes = (getattr(model, part) for part in names)
-    coef = coef.toarray() if sp.issparse(coef) else coef
-    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    coef = np.atleast_2d(np.asarray(as_dense(coef), dtype=np.float64))
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     classes = np.asarray(classes)
     k = 1 if len(classes) == 2 and len(coef) == 1 else len(classes)
@@ -280,7 +286,102 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
             f"{name} has no score per class: coef_ has shape {coef.shape} for "
             f"{len(classes)} classes{' that meet in pairs' * one_vs_one}."
         )
-    b = np.broadcast_to(b, (k,))
+    b = np.broadcast_to(b, (k,)).copy()
     if k == 1:
-        return np.vstack([-coef, coef]) / 2, np.hstack([-b, b]) / 2, classes
-    return coef, b.copy(), classes
+        return _two_rows(coef), _two_rows(b[:, None])[:, 0], classes
+    return coef, b, classes
+
+
+def _two_rows(w: Array) -> Array:
+    """Two rows whose difference is w: its halves, unless halving rounds."""
+    half = w / 2
+    return np.vstack([-half, half] if np.all(half * 2 == w) else [0 * w, w])
+
+
+def _parts(model: Any, coef: Array) -> tuple[Array, int]:
+    """`Rounding.sizes` and `Rounding.terms`, of unscaled features."""
+    vectors = getattr(model, "support_vectors_", None)
+    weights = getattr(model, "dual_coef_", None)
+    if vectors is None or weights is None:
+        return coef, 0
+    sizes = as_dense(abs(weights) @ abs(vectors)) / 2
+    return np.maximum(np.abs(coef), sizes), vectors.shape[0]
+
+
+def _tie_rank(model: Any, intercept: Array, classes: Any) -> NDArray[np.int64]:
+    """`LinearView.rank`, asked from the model: who wins if all are equal.
+
+    They are in a row of zeros for a copy of the model without weights, if the copy
+    obeys the intercepts that it is given, and for a model with equal intercepts.
+    """
+    model = copy(model)
+    vars(model).pop("feature_names_in_", None)  # it is asked about an array
+    n_scores, d = np.atleast_2d(model.coef_).shape
+    zeros, first = np.zeros((1, d)), np.arange(len(classes))
+    last_favoured = np.eye(n_scores)[-1]
+    first_favoured = np.eye(n_scores)[0] if n_scores > 1 else -last_favoured
+    winners = []
+    try:
+        model.coef_ = np.zeros((n_scores, d))
+        for favoured in (first_favoured, last_favoured, 0 * first_favoured):
+            model.intercept_ = favoured
+            winners.append(model.predict(zeros)[0])
+    except AttributeError:  # the weights are derived from what the model really keeps
+        if np.ptp(intercept):
+            return np.zeros_like(first)
+        winners = [classes[0], classes[-1], model.predict(zeros)[0]]
+    if np.ndim(winners[-1]):
+        raise TypeError(
+            f"{type(model).__name__} predicts several labels for each row; only models "
+            "with one class per row can be seen as weights of classes."
+        )
+    if winners[:2] != [classes[0], classes[-1]] or winners[2] not in winners[:2]:
+        return np.zeros_like(first)
+    return first if winners[2] == classes[0] else first[::-1].copy()
+
+
+def _affine(steps: Steps, d: int) -> tuple[Array, Array, Array, Array]:
+    """What the steps do to each feature: its factor, and what they add.
+
+    Then the sum of all that they add, without its signs, and how often the smallest
+    number that they can tell from zero is in the result, at most.
+    """
+    scale, shift, size, underflow = np.ones(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    for _, step in steps:
+        by, plus = _scaling(step)
+        scale, shift = scale * by, shift * by + plus
+        size = size * np.abs(by) + np.abs(plus)
+        underflow = (underflow + 1) * np.abs(by) + 2
+    return scale, shift, size, underflow
+
+
+def _scaling(step: Any) -> tuple[Any, Any]:
+    """Factor and shift of one step."""
+    check_is_fitted(step)
+    for kind, read in _SCALERS.items():
+        if isinstance(step, kind) and not getattr(step, "clip", False):
+            return read(step)
+    if isinstance(step, FunctionTransformer) and step.func is None:
+        return 1.0, 0.0
+    raise TypeError(
+        f"The step {type(step).__name__} before the linear model does not scale and "
+        "shift each feature by itself, so the pipeline has no weights per feature."
+    )
+
+
+def _standard(step: StandardScaler) -> tuple[Any, Any]:
+    by = 1.0 / step.scale_ if step.with_std else 1.0
+    return by, -step.mean_ * by if step.with_mean else 0.0
+
+
+def _robust(step: RobustScaler) -> tuple[Any, Any]:
+    by = 1.0 / step.scale_ if step.with_scaling else 1.0
+    return by, -step.center_ * by if step.with_centering else 0.0
+
+
+_SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
+    StandardScaler: _standard,
+    RobustScaler: _robust,
+    MinMaxScaler: lambda step: (step.scale_, step.min_),
+    MaxAbsScaler: lambda step: (1.0 / step.scale_, 0.0),
+}

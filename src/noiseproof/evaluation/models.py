@@ -6,17 +6,17 @@ from elsewhere is wrapped for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
-from sklearn.pipeline import Pipeline
 
-__all__ = ["as_scorer", "last_step", "read_models", "try_out"]
+from noiseproof._pipelines import transform, unwrap
+from noiseproof._rows import canonical
 
 Score = Callable[[Any, Any, Any], float]
 
@@ -40,24 +40,32 @@ def read_models(models: Any) -> dict[str, Any]:
     return {str(name): model for name, model in named.items()}
 
 
+@contextmanager
+def named_in_errors(name: str) -> Iterator[None]:
+    """Say which of several models it is that refuses its rows."""
+    try:
+        yield
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"The model {name!r} is not fitted: call its fit first."
+        ) from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"The model {name!r} cannot be scored. {error}") from error
+
+
 def try_out(models: Mapping[str, Any], X: Any) -> None:
     """Predict for one row, so that what cannot work fails before the work."""
-    row = X.tocsr()[:1] if sp.issparse(X) else X[:1]
+    row = canonical(X)[:1]
     for name, model in models.items():
-        try:
+        with named_in_errors(name):
             model.predict(row)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"The model {name!r} is not fitted: call its fit first."
-            ) from error
 
 
 def last_step(model: Any, X: Any) -> tuple[Any, Any]:
     """The last step of a pipeline and X as it gets it; other models as they are."""
-    model = getattr(model, "best_estimator_", model)
-    if isinstance(model, Pipeline) and len(model) > 1:
-        return last_step(model[-1], model[:-1].transform(X))
-    return model, X
+    steps, last = unwrap(model)
+    return last, transform(steps, X)
 
 
 def as_scorer(scoring: Any) -> Score:
@@ -81,6 +89,13 @@ def as_scorer(scoring: Any) -> Score:
         return float(value)
 
     return score
+
+
+def score_name(scoring: Any) -> str:
+    """What results call the metric."""
+    return str(
+        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    )
 
 
 class _Foreign(BaseEstimator):

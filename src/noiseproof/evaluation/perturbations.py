@@ -12,15 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
 
-from noiseproof._rows import Container
+from noiseproof._rows import Container, values
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import linear_view
 from noiseproof.noise import Noise
-
-__all__ = ["PERTURBATIONS", "Perturbation", "as_perturbation"]
 
 Draw = Callable[[float], Any]
 Seed = np.random.SeedSequence
@@ -40,7 +36,7 @@ class Perturbation:
         """One draw: a function from a level to the perturbed X."""
         raise NotImplementedError
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         """Raise one clear sentence if a level or X does not suit."""
 
     def against(self, model: Any, y: Any) -> Perturbation:
@@ -76,7 +72,7 @@ class Delete(Perturbation):
 
         return at
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         wrong = [level for level in levels if not 0 <= level <= 1]
         if wrong:
             raise ValueError(
@@ -106,7 +102,7 @@ class DeleteCount(Perturbation):
         rank = rank.reshape(rows.shape)
         return lambda level: rows.without(rank < level)
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         wrong = [level for level in levels if level < 0 or level != int(level)]
         if wrong:
             raise ValueError(
@@ -128,58 +124,46 @@ class AddNoise(Perturbation):
             self.noise.at(level).sample(X, np.random.default_rng(seed))
         )
 
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
-        _no_holes(missing, "a noise object")
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _no_holes(deleted_as, "a noise object")
         X = rows.numbers()
-        values = X.data if sp.issparse(X) else X
-        minimum = float(np.nanmin(values, initial=0.0))
+        minimum = float(np.nanmin(values(X), initial=0.0))
         for level in levels:
             noise = self.noise.at(level)
             noise.check(X.shape[1], minimum=minimum)
             noise.sample(X[:1], 0)  # refuses to fill a sparse matrix
 
 
-class Worst(Perturbation):
-    """An attack whose strength is the level, by an adversary who knows the model.
-
-    The strength is the parameter that the attack names in `level_name`, or the first
-    of budget, k, radius, pixels, degrees, amount, span that it has.
-    """
+class WhiteBoxAttack(Perturbation):
+    """An attack whose strength is the level, by an adversary that knows the model."""
 
     is_random = False
     white_box = True
 
     def __init__(self, attack: Attack, target: Any = None):
         self.attack, self.target = attack, target
-        self.strength = _strength(attack)
-        self.label = f"{self.strength} of {type(attack).__name__}"
+        self.label = attack.level_label
 
     def against(self, model: Any, y: Any) -> Perturbation:
         view = linear_view(model)
-        return Worst(self.attack, (view.encode(y), view.coef, view.intercept))
+        target = view.encode(y), view.coef, view.intercept
+        return WhiteBoxAttack(self.attack, target)
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         X = rows.numbers()
-        return lambda level: rows.like(self._at(level).worst(X, *self.target))
+        return lambda level: rows.like(self.attack.at(level).worst(X, *self.target))
 
-    def _at(self, level: float) -> Attack:
-        whole = float(level).is_integer()  # some strengths are counts
-        strength = int(level) if whole else level
-        return clone(self.attack).set_params(**{self.strength: strength})
-
-    def check(self, levels: Sequence[float], rows: Container, missing: str) -> None:
-        _no_holes(missing, "an attack")
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _no_holes(deleted_as, "an attack")
         X = rows.numbers()[:1]
         for level in levels:
-            self._at(level).margin_drop(X, [1], np.zeros(X.shape[1]))
+            self.attack.at(level).margin_drop(X, [1], np.zeros(X.shape[1]))
 
 
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     "delete": Delete,
     "delete_count": DeleteCount,
 }
-
-_STRENGTHS = ("budget", "k", "radius", "pixels", "degrees", "amount", "span")
 
 
 def as_perturbation(perturb: Any) -> Perturbation:
@@ -189,7 +173,7 @@ def as_perturbation(perturb: Any) -> Perturbation:
     if isinstance(perturb, Noise):
         return AddNoise(perturb)
     if isinstance(perturb, Attack):
-        return Worst(perturb)
+        return WhiteBoxAttack(perturb)
     if isinstance(perturb, Perturbation):
         return perturb
     names = ", ".join(map(repr, PERTURBATIONS))
@@ -206,21 +190,9 @@ def _blocks(starts: Any) -> Iterator[tuple[int, int]]:
     return pairwise([*starts[:n:step], starts[n]])
 
 
-def _strength(attack: Attack) -> str:
-    parameters = attack.get_params(deep=False)
-    own = getattr(attack, "level_name", None)
-    for name in (own, *_STRENGTHS):
-        if name in parameters:
-            return str(name)
-    raise ValueError(
-        f"{attack!r} has no parameter that says how strong it is; name one in the "
-        "class attribute level_name."
-    )
-
-
-def _no_holes(missing: str, who: str) -> None:
-    if missing != "zero":
+def _no_holes(deleted_as: str, who: str) -> None:
+    if deleted_as != "zero":
         raise ValueError(
-            f"missing={missing!r} is for deletions at random; {who} sets the values "
-            "itself."
+            f"deleted_as={deleted_as!r} is for deletions at random; {who} sets the "
+            "values itself."
         )

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Result", "frozen"]
-
 Table = Mapping[str, ArrayLike]
 
 _HEAD, _TAIL = 12, 5  # rows of a long table that `repr` shows

@@ -8,14 +8,47 @@ from sklearn.base import BaseEstimator
 
 from noiseproof.evaluation.curves import robustness_curve
 
-__all__ = ["PerturbedScorer", "perturbed_scorer"]
-
 
 class PerturbedScorer(BaseEstimator):
-    """Mean score on perturbed rows; made by `perturbed_scorer`.
+    """A scorer for `GridSearchCV` that perturbs the rows held out.
 
-    It has the parameters of `perturbed_scorer`, can be cloned and pickled, and is
-    called with (estimator, X, y).
+    So a grid search picks the parameters that are best once features die. The rows it
+    trains on stay clean. With the default seed, all candidates of a search lose
+    the same features of the same rows. A scorer can be cloned and pickled.
+
+    Parameters
+    ----------
+    perturb : {"delete", "delete_count"}, Noise or Attack
+        What happens, as in `robustness_curve`.
+    level : float
+        How much of it.
+    scoring : str, scorer or callable, default="accuracy"
+        The metric on the perturbed rows.
+    n_repeats : int, default=1
+        Draws to average over.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the draws. None draws anew at each call, which makes candidates
+        differ by chance, too.
+    deleted_as : {"zero", "nan"}, default="zero"
+        What a deleted entry becomes.
+    space : {"input", "model"}, default="input"
+        Whether a pipeline loses features before its first step or before its last.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from noiseproof import DropoutSVC
+    >>> from noiseproof.evaluation import perturbed_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = GridSearchCV(
+    ...     DropoutSVC(C=10.0),
+    ...     {"noise": [0.01, 0.1, 0.9]},
+    ...     scoring=perturbed_scorer("delete", 0.5),
+    ...     cv=3,
+    ... )
+    >>> search.fit(X / 16, y).best_params_
+    {'noise': 0.1}
     """
 
     def __init__(
@@ -26,7 +59,7 @@ class PerturbedScorer(BaseEstimator):
         *,
         n_repeats: int = 1,
         random_state: Any = 0,
-        missing: str = "zero",
+        deleted_as: str = "zero",
         space: str = "input",
     ):
         self.perturb = perturb
@@ -34,7 +67,7 @@ class PerturbedScorer(BaseEstimator):
         self.scoring = scoring
         self.n_repeats = n_repeats
         self.random_state = random_state
-        self.missing = missing
+        self.deleted_as = deleted_as
         self.space = space
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -60,74 +93,11 @@ class PerturbedScorer(BaseEstimator):
             scoring=self.scoring,
             n_repeats=self.n_repeats,
             random_state=self.random_state,
-            missing=self.missing,
+            deleted_as=self.deleted_as,
             space=self.space,
             progress=False,
         )
         return float(curve.mean[0, 0])
 
 
-def perturbed_scorer(
-    perturb: Any,
-    level: float,
-    scoring: Any = "accuracy",
-    *,
-    n_repeats: int = 1,
-    random_state: Any = 0,
-    missing: str = "zero",
-    space: str = "input",
-) -> PerturbedScorer:
-    """Make a scorer for `GridSearchCV` that perturbs the rows held out.
-
-    So a grid search picks the parameters that are best once features die. The rows it
-    trains on stay clean. With the default seed, all candidates of a search lose
-    the same features of the same rows.
-
-    Parameters
-    ----------
-    perturb : {"delete", "delete_count"}, Noise or Attack
-        What happens, as in `robustness_curve`.
-    level : float
-        How much of it.
-    scoring : str, scorer or callable, default="accuracy"
-        The metric on the perturbed rows.
-    n_repeats : int, default=1
-        Draws to average over.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the draws. None draws anew at each call, which makes candidates
-        differ by chance, too.
-    missing : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step or before its last.
-
-    Returns
-    -------
-    scorer : PerturbedScorer
-        Callable with (estimator, X, y).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from noiseproof import DropoutSVC
-    >>> from noiseproof.evaluation import perturbed_scorer
-    >>> X, y = load_digits(return_X_y=True)
-    >>> search = GridSearchCV(
-    ...     DropoutSVC(C=10.0),
-    ...     {"noise": [0.01, 0.1, 0.9]},
-    ...     scoring=perturbed_scorer("delete", 0.5),
-    ...     cv=3,
-    ... )
-    >>> search.fit(X / 16, y).best_params_
-    {'noise': 0.1}
-    """
-    return PerturbedScorer(
-        perturb,
-        level,
-        scoring,
-        n_repeats=n_repeats,
-        random_state=random_state,
-        missing=missing,
-        space=space,
-    )
+perturbed_scorer = PerturbedScorer  # called like scikit-learn's make_scorer

@@ -12,16 +12,23 @@ array([1])
 
 from __future__ import annotations
 
-from noiseproof.io.atomic import atomic_write
-from noiseproof.io.container import FileFormatError
+from noiseproof.io.atomic import atomic_write, check_output
 from noiseproof.io.export import as_sklearn
-from noiseproof.io.model import load, read_notes, save
+from noiseproof.io.model import (
+    FileFormatError,
+    load,
+    load_with_notes,
+    read_notes,
+    save,
+)
 
 __all__ = [
     "FileFormatError",
     "as_sklearn",
     "atomic_write",
+    "check_output",
     "load",
+    "load_with_notes",
     "read_notes",
     "save",
 ]

@@ -1,18 +1,51 @@
-"""Writing a file whole or not at all."""
+"""Files as bytes: written whole or not at all, and never over one's own input."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+PathLike = str | os.PathLike[str]
+
+
+def check_output(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
+    """Refuse a place that cannot be written to, or that holds one of the inputs.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to create or to replace.
+    inputs : paths, default=()
+        Files that are read; by whatever name or link, `path` must be none of them.
+    """
+    if _is_special(path):
+        return
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"Cannot write {target.name}: the folder {target.parent} does not exist."
+        )
+    if target.is_dir():
+        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"Cannot write {target.name}: the folder {target.parent} is read-only."
+        )
+    for source in inputs:
+        if target.exists() and os.path.exists(source) and target.samefile(source):
+            raise ValueError(
+                f"Cannot write {path}: it is the input {source}, which would be lost; "
+                "choose another name for the output."
+            )
+
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
     """A binary file to write to, which takes the place of `path` at the end.
 
     The bytes go to a hidden file in the same folder, are forced to the disk, and then
@@ -30,36 +63,32 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     file : binary file
         Open for writing.
     """
-    path = Path(os.path.realpath(path))  # a link stays and its target is replaced
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot write {path.name}: the folder {path.parent} does not exist."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(f"Cannot write {path}: it is a folder.")
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
+    check_output(path)
+    if _is_special(path):
+        with open(path, "wb") as file:
             yield file
         return
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    target = Path(os.path.realpath(path))  # a link stays and its target is replaced
+    # a short name of its own: that of the target may be as long as names can be
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Force the rename to the disk, where the system can."""
-    with suppress(OSError):  # Windows opens no folders
-        handle = os.open(folder, os.O_RDONLY)
+    with suppress(OSError):  # force the rename to the disk; Windows opens no folders
+        handle = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _is_special(path: PathLike) -> bool:
+    """Whether it is there and neither a file nor a folder: a pipe or a device."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))

@@ -6,7 +6,6 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.linear_model import (
     LogisticRegression,
@@ -14,11 +13,12 @@ from sklearn.linear_model import (
     Ridge,
     SGDClassifier,
 )
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof.estimators.dropout_poisson import DropoutPoissonRegressor
+from noiseproof._pipelines import unwrap
+from noiseproof.estimators import DropoutPoissonRegressor
 
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
 
@@ -42,8 +42,8 @@ def as_sklearn(model: Any) -> Any:
         Classifiers with probabilities become a `LogisticRegression`, or for more than
         two classes an `SGDClassifier`, whose probabilities are one-vs-rest as ours
         are; other classifiers a `LinearSVC`; regressors a `PoissonRegressor` or a
-        `Ridge`. Of a pipeline the last step is replaced. The arrays are copies, the
-        other steps of a pipeline are shared.
+        `Ridge`. Of a pipeline the last step is replaced; nested ones are laid
+        flat. The arrays are copies, the other steps of a pipeline are shared.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def as_sklearn(model: Any) -> Any:
     >>> bool((plain.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    if isinstance(model, Pipeline):
-        *before, (name, last) = model.steps
-        return Pipeline([*before, (name, as_sklearn(last))])
+    before, model = unwrap(model)
+    if before:
+        steps = [step for _, step in before]
+        return make_pipeline(*steps, as_sklearn(model))
     check_is_fitted(model)
-    for inner in ("best_estimator_", "estimator_"):
-        if hasattr(model, inner):
-            return as_sklearn(getattr(model, inner))
+    if hasattr(model, "estimator_"):
+        return as_sklearn(model.estimator_)
     if not hasattr(model, "coef_"):
         raise TypeError(
             f"{type(model).__name__} has no coef_: only linear models have a plain "
@@ -96,14 +96,8 @@ def _classifier(model: Any) -> Any:
         plain = LogisticRegression()
     else:
         plain = SGDClassifier(loss="log_loss")
-    plain.classes_ = classes
-    plain.coef_, plain.intercept_ = _weights(model, len(classes))
-    return plain
-
-
-def _weights(model: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """One row for two classes, as scikit-learn has it, and else one per class."""
     coef, intercept = np.array(model.coef_), np.array(model.intercept_)
-    if k == 2 and len(coef) == 2:
-        return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-    return coef, intercept
+    if len(classes) == 2 and len(coef) == 2:  # scikit-learn has one row for two classes
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept
+    return plain

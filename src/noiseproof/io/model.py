@@ -1,57 +1,59 @@
-"""Saving and loading of models."""
+"""Models in files: the container, what may be inside, saving and loading.
+
+| bytes     | content                                                     |
+|-----------|-------------------------------------------------------------|
+| 8         | magic, `89 4E 50 46 0D 0A 1A 0A`                            |
+| 2         | version of the format, little-endian like all numbers       |
+| 4         | length H of the header                                      |
+| 8         | length P of the payload                                     |
+| H         | header: JSON in UTF-8                                       |
+| P         | payload: an archive of skops                                |
+| 32        | SHA-256 of everything before                                |
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import struct
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
+from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 from noiseproof._version import __version__
-from noiseproof.io.atomic import atomic_write
-from noiseproof.io.container import FileFormatError, pack, unpack
+from noiseproof.io.atomic import PathLike, atomic_write
+from noiseproof.io.checks import check_archive, check_model
+
+# a high byte and both line ends, so that a transfer as text is noticed
+MAGIC = b"\x89NPF\r\n\x1a\n"
+FORMAT = 1
+_START = struct.Struct("<8sHIQ")
+_DIGEST = hashlib.sha256().digest_size
 
 _PARTS = (
     "noiseproof.evaluation.scorers.PerturbedScorer",
-    "noiseproof._marginal.online.OnlineState",
-    "noiseproof._invariant.structured.token_deletion.TokenDeletion",
-    "noiseproof.tables.encoder.TableEncoder",
     "numpy.dtype",
+    "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
 
-@cache
-def trusted_types() -> frozenset[str]:
-    """Full names of the members of our registries, of their parts, and of scores."""
-    from sklearn.metrics import get_scorer, get_scorer_names
-
-    from noiseproof._invariant.structured import PROBLEMS
-    from noiseproof.attacks import ATTACKS
-    from noiseproof.estimators import ESTIMATORS
-    from noiseproof.noise import NOISES
-
-    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS)
-    members = [member for registry in registries for member in registry.values()]
-    scores = [get_scorer(name)._score_func for name in get_scorer_names()]
-    return frozenset(map(type_name, members + scores)) | frozenset(_PARTS)
-
-
-def type_name(member: Any) -> str:
-    """Module and name, as skops writes them."""
-    return (
-        member if isinstance(member, str) else f"{member.__module__}.{member.__name__}"
-    )
-
-
-PathLike = str | os.PathLike[str]
+class FileFormatError(ValueError):
+    """A file that is no saved model, not a whole one, or not a safe one."""
 
 
 def save(
@@ -107,8 +109,11 @@ def save(
             f"{name} cannot be saved: it holds {_listed(refused)}, whose code a file "
             "does not carry; use types and functions of noiseproof or scikit-learn."
         )
-    header = {"noiseproof": __version__, "notes": notes or {}}
-    data = pack(header, payload)
+    try:
+        check_archive(payload)
+    except ValueError:  # it compresses so well that it looks like a trap: do not
+        payload = sio.dumps(model, compression=ZIP_STORED)
+    data = pack({"noiseproof": __version__, "notes": notes or {}}, payload)
     with atomic_write(path) as file:
         file.write(data)
 
@@ -119,7 +124,7 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     Parameters
     ----------
     path : str or path
-        The file.
+        The file, or a pipe.
     trusted : list of types or of their full names, default=()
         Types beside our own and scikit-learn's that the file may hold. Name only
         types whose code is harmless whatever attributes a stranger gives them.
@@ -133,11 +138,20 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     ------
     FileFormatError
         A `ValueError`: the file is no saved model, is damaged, comes from a newer
-        version or holds types that are not trusted.
+        version, holds types that are not trusted, asks for far more memory than its
+        size explains, or holds a model whose arrays do not fit together.
     """
+    return load_with_notes(path, trusted=trusted)[0]
+
+
+def load_with_notes(
+    path: PathLike, *, trusted: Iterable[Any] = ()
+) -> tuple[Any, dict[str, Any]]:
+    """Model and notes in one reading, as a pipe can be read only once."""
     sio = _skops()
     name = os.fspath(path)
-    _, payload = unpack(Path(path).read_bytes(), name)
+    header, payload = unpack(Path(path).read_bytes(), name)
+    _guarded(name, check_archive, payload)
     found = set(_guarded(name, sio.get_untrusted_types, data=payload))
     refused = found - _allowed(trusted)
     if refused:
@@ -145,7 +159,9 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
             f"{name} was not loaded: it holds {_listed(refused)}, which load does not "
             "trust."
         )
-    return _guarded(name, sio.loads, payload, trusted=sorted(found))
+    model = _guarded(name, sio.loads, payload, trusted=sorted(found))
+    _guarded(name, check_model, model)
+    return model, _notes(header)
 
 
 def read_notes(path: PathLike) -> dict[str, Any]:
@@ -161,7 +177,47 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     notes : dict
         As given to `save`.
     """
-    header, _ = unpack(Path(path).read_bytes(), os.fspath(path))
+    return _notes(unpack(Path(path).read_bytes(), os.fspath(path))[0])
+
+
+def pack(header: dict[str, Any], payload: bytes) -> bytes:
+    """The bytes of a file."""
+    head = json.dumps(header).encode()
+    body = _START.pack(MAGIC, FORMAT, len(head), len(payload)) + head + payload
+    return body + hashlib.sha256(body).digest()
+
+
+def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
+    """Header and payload, or one clear sentence about the file of that name."""
+    if not data:
+        raise FileFormatError(f"{name} is empty, not a saved model.")
+    if not data.startswith(MAGIC[: len(data)]):
+        raise FileFormatError(f"{name} is not a model saved by noiseproof.")
+    if len(data) < _START.size:
+        raise FileFormatError(f"{name} is cut short: {len(data)} bytes are left.")
+    _, version, head, body = _START.unpack_from(data)
+    if version > FORMAT:
+        raise FileFormatError(
+            f"{name} has format {version}, but this noiseproof reads formats up to "
+            f"{FORMAT}: upgrade noiseproof."
+        )
+    expected = _START.size + head + body + _DIGEST
+    if len(data) < expected:
+        raise FileFormatError(
+            f"{name} is cut short: {len(data)} of {expected} bytes are left."
+        )
+    if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise FileFormatError(f"{name} was altered: its checksum is wrong.")
+    try:
+        header = json.loads(data[_START.size : _START.size + head])
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{name} has a broken header: {error}.") from error
+    if len(data) != expected or not isinstance(header, dict):
+        raise FileFormatError(f"{name} has a broken header.")
+    return header, data[_START.size + head : -_DIGEST]
+
+
+def _notes(header: dict[str, Any]) -> dict[str, Any]:
     notes = header.get("notes")
     return notes if isinstance(notes, dict) else {}
 
@@ -177,12 +233,38 @@ def _skops() -> Any:
     return skops.io
 
 
+@cache
+def _trusted_types() -> frozenset[str]:
+    """Full names of the members of our registries, of their parts, and of scores."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    from noiseproof._marginal.online import OnlineState
+    from noiseproof.attacks import ATTACKS
+    from noiseproof.estimators import ESTIMATORS
+    from noiseproof.noise import NOISES
+    from noiseproof.structured import PROBLEMS, TokenDeletion
+    from noiseproof.tables import TableEncoder
+
+    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS)
+    members = [member for registry in registries for member in registry.values()]
+    members += [OnlineState, TableEncoder, TokenDeletion]
+    scores = [get_scorer(name)._score_func for name in get_scorer_names()]
+    return frozenset(map(_type_name, members + scores)) | frozenset(_PARTS)
+
+
+def _type_name(member: Any) -> str:
+    """Module and name, as skops writes them."""
+    return (
+        member if isinstance(member, str) else f"{member.__module__}.{member.__name__}"
+    )
+
+
 def _allowed(trusted: Iterable[Any]) -> frozenset[str]:
-    return trusted_types() | {type_name(member) for member in trusted}
+    return _trusted_types() | {_type_name(member) for member in trusted}
 
 
 def _guarded(name: str, read: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a reader of skops answers; a forged file can make it fail in any way."""
+    """What a reader answers; a forged file can make it fail in any way."""
     try:
         return read(*args, **options)
     except Exception as error:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
-
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
-from noiseproof.noise.dropout import Dropout
+from noiseproof.noise.dropout import Dropout, as_noise
 from noiseproof.noise.gaussian import Gaussian
 from noiseproof.noise.laplace import Laplace
 from noiseproof.noise.poisson import Poisson
@@ -17,20 +14,6 @@ NOISES: dict[str, type[Noise]] = {
     "laplace": Laplace,
     "poisson": Poisson,
 }
-
-
-def as_noise(noise: Any) -> Noise:
-    """Noise object from a number (dropout rate), a noise object or None (no noise)."""
-    if noise is None:
-        return Dropout(0.0)
-    if isinstance(noise, Real) and not isinstance(noise, bool):
-        return Dropout(float(noise))
-    if isinstance(noise, Noise):
-        return noise
-    raise TypeError(
-        "noise must be a number (a dropout rate), None or a noise object such as "
-        f"noiseproof.noise.Gaussian(0.1); got {noise!r}."
-    )
 
 
 __all__ = [

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-Array = NDArray[np.float64]
+from noiseproof._rows import (
+    Array,
+    canonical,
+    density,
+    stored_features,
+    values,
+    with_values,
+)
 
 
 class VarianceLaw(NamedTuple):
@@ -43,6 +49,11 @@ class Noise(BaseEstimator):
     level_name: ClassVar[str]
     is_additive: ClassVar[bool] = False
     is_gaussian: ClassVar[bool] = False
+    _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
+
+    def default_levels(self, n_features: int) -> tuple[float, ...]:
+        """Levels at which a curve is worth a look, from 0 on."""
+        return self._levels
 
     @property
     def level(self) -> float | Array:
@@ -88,26 +99,19 @@ class Noise(BaseEstimator):
         the stored entries of a sparse matrix; additive noise would fill it, so it
         refuses a sparse matrix.
         """
-        rng = np.random.default_rng(rng)
-        if sp.issparse(X):
-            return self._sample_sparse(X, rng)
-        X = np.asarray(X)
-        dtype = X.dtype if X.dtype.kind == "f" else np.float64
-        self.check(X.shape[-1], minimum=_minimum(X))
-        return self._sample_entries(X.astype(np.float64), rng).astype(dtype)
-
-    def _sample_sparse(self, X: Any, rng: np.random.Generator) -> Any:
-        if self.is_additive:
+        rng, sparse = np.random.default_rng(rng), density(X) is not None
+        if sparse and self.is_additive:
             raise TypeError(
                 f"{type(self).__name__} noise would fill every zero of a sparse "
                 "matrix; pass X.toarray() if it fits in memory."
             )
-        X = X.tocsr()
-        self.check(X.shape[1], minimum=_minimum(X.data))
-        dtype = X.dtype if X.dtype.kind == "f" else np.float64
-        at_entries = self.take(X.indices)
-        data = at_entries._sample_entries(X.data.astype(np.float64), rng)
-        return type(X)((data.astype(dtype), X.indices.copy(), X.indptr.copy()), X.shape)
+        X = canonical(X) if sparse else np.asarray(X)
+        x = values(X)
+        self.check(X.shape[-1], minimum=_minimum(x))
+        noise = self.take(stored_features(X))
+        dtype = x.dtype if x.dtype.kind == "f" else np.float64
+        noisy = noise._sample_entries(x.astype(np.float64), rng)
+        return with_values(X, noisy.astype(dtype))
 
     def at(self, level: float | ArrayLike) -> Self:
         """The same law at another level."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Real
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from noiseproof.noise.base import Array, Cumulants, Noise, VarianceLaw
+from noiseproof._rows import Array
+from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Dropout(Noise):
@@ -29,6 +33,7 @@ class Dropout(Noise):
     """
 
     level_name = "rate"
+    _levels = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
     def __init__(self, rate: float | ArrayLike = 0.5):
         self.rate = rate
@@ -59,3 +64,17 @@ class Dropout(Noise):
                 f"Dropout.rate must be in [0, 1); got {self.rate!r}: a feature that is "
                 "always lost should be removed from X."
             )
+
+
+def as_noise(noise: Any) -> Noise:
+    """Noise object from a number (dropout rate), a noise object or None (no noise)."""
+    if noise is None:
+        return Dropout(0.0)
+    if isinstance(noise, Real) and not isinstance(noise, bool):
+        return Dropout(float(noise))
+    if isinstance(noise, Noise):
+        return noise
+    raise TypeError(
+        "noise must be a number (a dropout rate), None or a noise object such as "
+        f"noiseproof.noise.Gaussian(0.1); got {noise!r}."
+    )

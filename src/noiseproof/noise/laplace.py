@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noiseproof.noise.base import Array, Cumulants, Noise, VarianceLaw
+from noiseproof._rows import Array
+from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Laplace(Noise):

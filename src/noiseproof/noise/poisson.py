@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import exprel
 
-from noiseproof.noise.base import Array, Cumulants, Noise, VarianceLaw
+from noiseproof._rows import Array
+from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Poisson(Noise):

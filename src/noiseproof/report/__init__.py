@@ -12,10 +12,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from noiseproof.io.atomic import atomic_write
-from noiseproof.report.gather import gather
+from noiseproof.io import atomic_write
+from noiseproof.report.gather import LEVELS, Plan, gather
 from noiseproof.report.page import render
-from noiseproof.report.plan import LEVELS, Plan
 from noiseproof.report.summary import Summary
 
 __all__ = ["Plan", "Summary", "gather", "render", "write_report"]
@@ -29,7 +28,7 @@ def write_report(
     *,
     levels: ArrayLike = LEVELS,
     n_repeats: int = 10,
-    groups: Mapping[Any, Sequence[Any]] | None = None,
+    groups: Any = None,
     feature_names: Sequence[str] | None = None,
     title: str = "Robustness report",
     random_state: int = 0,
@@ -38,7 +37,7 @@ def write_report(
     training_rows: int | None = None,
     delta: float = 0.05,
     space: str = "model",
-    missing: str = "zero",
+    deleted_as: str = "zero",
     max_rows: int = 20_000,
     progress: Any = None,
 ) -> Summary:
@@ -63,7 +62,8 @@ def write_report(
     n_repeats : int, default=10
         Draws per level.
     groups : dict of name to list of features, default=None
-        Features that fail together, by name or number of their columns in X.
+        Features that fail together, by name or number of their columns in X; or lists
+        of features without names, or one label for each column.
     feature_names : list of str, default=None
         Names of the columns of X; None takes those of a frame, or x0, x1, ...
     title : str, default="Robustness report"
@@ -81,8 +81,8 @@ def write_report(
     space : {"model", "input"}, default="model"
         Whether a pipeline loses features before its last step, where behind a scaler
         zero means average, or before its first.
-    missing : {"zero", "nan"}, default="zero"
-        What a feature that dies at random becomes.
+    deleted_as : {"zero", "nan"}, default="zero"
+        What a deleted feature becomes.
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.
@@ -120,7 +120,7 @@ def write_report(
         training_rows=training_rows,
         delta=delta,
         space=space,
-        missing=missing,
+        deleted_as=deleted_as,
         max_rows=max_rows,
         progress=progress,
     )

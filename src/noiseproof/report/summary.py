@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["DataSummary", "ModelSummary", "Series", "Summary", "WorstRow"]
+Numbers = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -40,86 +40,36 @@ class WorstRow:
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What the models were judged on.
-
-    Parameters
-    ----------
-    rows, features : int
-        Shape of X.
-    classes : dict of str to int
-        Rows of each class; empty for a regression.
-    missing : float
-        Share of the cells that are empty.
-    stored : float or None
-        Share of the cells that a sparse matrix stores.
-    curve_rows : int
-        Rows that curves and costs were measured on.
-    training_rows : int or None
-        Rows that the models were trained on, if the caller told.
-    """
+    """What the models were judged on."""
 
     rows: int
     features: int
-    classes: Mapping[str, int]
-    missing: float
-    stored: float | None
-    curve_rows: int
-    training_rows: int | None
+    classes: Mapping[str, int]  # rows of each; empty for a regression
+    missing: float  # share of the cells that are empty
+    stored: float | None  # share of the cells that a sparse matrix stores
+    curve_rows: int  # those that curves and costs were measured on
+    training_rows: int | None  # if the caller told
 
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What was found about one model.
-
-    Parameters
-    ----------
-    name : str
-        As the caller calls it.
-    description : str
-        The model with its parameters.
-    scores : dict of str to float
-        On the clean rows, by the name of the metric; the first is that of the curves.
-    recalls : dict of str to float
-        Share of the rows of each class that are right; empty if there are many.
-    deletion : Series
-        Score by the share of features deleted at random.
-    feature_costs, group_costs : dict of str to float
-        What losing the features and groups of the `Summary` costs, as far as the model
-        has them and they were tried.
-    why_uncertified : str
-        One sentence if there are no certificates, and then the rest stays empty.
-    certified : Series or None
-        Certified accuracy by budget.
-    attacked : Series or None
-        Accuracy by budget under the worst deletion itself.
-    risk : Series or None
-        Bound on the risk by budget.
-    median_budget : float or None
-        Half of the rows need more than this, or this, to change; None if no deletion
-        changes half of them.
-    inexact : int
-        Number of rows whose certificate is a lower bound.
-    worst_rows : tuple of WorstRow
-        Some of those with the lowest certificates.
-    n_worst : int
-        Number of rows whose certificate is as low as the lowest.
-    """
+    """What was found about one model; the part about certificates may be empty."""
 
     name: str
-    description: str
-    scores: Mapping[str, float]
-    recalls: Mapping[str, float]
-    deletion: Series
-    feature_costs: Mapping[str, float]
-    group_costs: Mapping[str, float]
-    why_uncertified: str = ""
-    certified: Series | None = None
-    attacked: Series | None = None
-    risk: Series | None = None
-    median_budget: float | None = None
-    inexact: int = 0
-    worst_rows: tuple[WorstRow, ...] = ()
-    n_worst: int = 0
+    description: str  # the model with its parameters
+    scores: Numbers  # on the clean rows; the first metric is that of the curves
+    recalls: Numbers  # of each class; empty if there are many
+    deletion: Series  # score by the share of features deleted at random
+    feature_costs: Numbers  # of losing the features and groups of the `Summary`, as far
+    group_costs: Numbers  # as the model has them and they were tried
+    why_uncertified: str = ""  # one sentence if there are no certificates
+    certified: Series | None = None  # accuracy by budget
+    attacked: Series | None = None  # accuracy by budget, under the worst deletion
+    risk: Series | None = None  # its bound, by budget
+    median_budget: float | None = None  # None if no deletion changes half of the rows
+    inexact: int = 0  # number of rows whose certificate is a lower bound
+    worst_rows: tuple[WorstRow, ...] = ()  # some of those with the lowest certificates
+    n_worst: int = 0  # number of rows whose certificate is as low as the lowest
 
 
 @dataclass(frozen=True)

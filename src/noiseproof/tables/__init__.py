@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from noiseproof.tables.encoder import TableEncoder
-from noiseproof.tables.read import SUFFIXES, read_table
-from noiseproof.tables.table import Table, TableError
+from noiseproof.tables.reading import SUFFIXES, Table, TableError, read_table
 
 __all__ = ["SUFFIXES", "Table", "TableEncoder", "TableError", "read_table"]

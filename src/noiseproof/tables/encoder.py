@@ -6,7 +6,6 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
@@ -19,10 +18,9 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    validate_data,
 )
 
-from noiseproof._rows import READ
+from noiseproof._rows import density, read
 from noiseproof._sklearn import StrOptions
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
@@ -117,10 +115,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
             self.feature_names_in_ = np.array(list(X.columns), dtype=object)
             self.encoder_ = self._by_columns(X)
+            X = X.assign(**{name: _as_text(X[name]) for name in self.text_columns_})
         else:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            X = validate_data(self, X, **READ)
-            self.encoder_ = self._scaler(sp.issparse(X))
+            X = read(self, X)
+            self.encoder_ = self._scaler(sparse=density(X) is not None)
         return self.encoder_.fit_transform(X)
 
     def _scaler(self, sparse: bool) -> Any:
@@ -141,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = X.drop(columns=empty)
         numbers = [name for name, column in used.items() if _is_number(column)]
         self.text_columns_ = [name for name in used.columns if name not in numbers]
-        values = [_texts(used[name]) for name in self.text_columns_]
+        values = [_texts(_as_text(used[name])) for name in self.text_columns_]
         one_hot = OneHotEncoder(categories=values, handle_unknown="ignore")
         return ColumnTransformer(
             [
@@ -170,19 +169,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(self, "feature_names_in_"):
             X = self._matched(X if hasattr(X, "columns") else self._framed(X))
         else:
-            X = validate_data(self, getattr(X, "values", X), reset=False, **READ)
+            X = read(self, getattr(X, "values", X), reset=False)
         return self.encoder_.transform(X)
 
     def _framed(self, X: Any) -> Any:
         """An array as a table with the columns of training, by position."""
         import pandas as pd
 
-        X = X if sp.issparse(X) else np.asarray(X)
-        if sp.issparse(X) or X.ndim != 2 or X.shape[1] != self.n_features_in_:
+        sparse = density(X) is not None
+        X = X if sparse else np.asarray(X)
+        if sparse or X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"TableEncoder was fitted on a table of {self.n_features_in_} named "
-                f"columns, but got {'a sparse' if sp.issparse(X) else 'an'} array of "
-                f"shape {X.shape} without names."
+                f"columns, but got {'a sparse' if sparse else 'an'} array of shape "
+                f"{X.shape} without names."
             )
         return pd.DataFrame(X, columns=self.feature_names_in_)
 
@@ -204,13 +204,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = X.reindex(columns=used)
         for name, column in X.items():
             if name in self.text_columns_:
-                X[name] = column.astype(object)  # as the categories are held
+                X[name] = _as_text(column)
             elif not _is_number(column):
                 X[name] = _numbers(column)
         return X
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: of the column, and of the value for text.
+
+        Where that name is taken, as by a number column `col_a` beside a text column
+        `col` with the value `a`, a number in brackets follows.
 
         Parameters
         ----------
@@ -225,7 +228,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "feature_names_in_"):
             return _check_feature_names_in(self, input_features)
-        return self.encoder_.get_feature_names_out()
+        (_, _, numbers), (_, one_hot, texts) = self.encoder_.transformers_[:2]
+        names = dict.fromkeys(numbers)
+        known = one_hot.categories_ if texts else []
+        for column, values in zip(texts, known, strict=True):
+            for value in values:
+                name, n = f"{column}_{value}", 2
+                while name in names:  # of a number column, or of another text column
+                    name, n = f"{column}_{value} ({n})", n + 1
+                names[name] = None
+        return np.array(list(names), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -237,6 +249,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def _as_pandas(X: Any) -> Any:
     """A frame of pandas, whose columns are named by text."""
     return (X if hasattr(X, "iloc") else X.to_pandas()).rename(columns=str)
+
+
+def _as_text(column: Any) -> Any:
+    """A column of text; numbers among it are written as they would be in a file."""
+    import pandas as pd
+
+    if pd.api.types.infer_dtype(column, skipna=True) != "string":
+        column = column.map(_written, na_action="ignore")
+    return column.astype(object)
+
+
+def _written(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if whole else cell)
 
 
 def _is_number(column: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from noiseproof._marginal.losses.base import CumulantLoss, Loss, MomentLoss
 from noiseproof._marginal.losses.exponential import Exponential
 from noiseproof._marginal.losses.hinge import HingeGaussian, HingeVariational
 from noiseproof._marginal.losses.logistic import (
@@ -13,8 +12,9 @@ from noiseproof._marginal.losses.logistic import (
 )
 from noiseproof._marginal.losses.poisson import PoissonExact, PoissonTaylor
 from noiseproof._marginal.losses.quadratic import Quadratic
+from noiseproof._marginal.objective import Loss
 
-LOSSES: dict[tuple[str, str], type[MomentLoss | CumulantLoss]] = {
+LOSSES: dict[tuple[str, str], type[Loss]] = {
     ("hinge", "variational"): HingeVariational,
     ("hinge", "gaussian"): HingeGaussian,
     ("logistic", "variational"): LogisticVariational,
@@ -44,4 +44,4 @@ def make_loss(loss: str, expectation: str, **parameters: float) -> Loss:
     return LOSSES[loss, expectation](**parameters)
 
 
-__all__ = ["LOSSES", "CumulantLoss", "Loss", "MomentLoss", "expectations", "make_loss"]
+__all__ = ["LOSSES", "Loss", "expectations", "make_loss"]

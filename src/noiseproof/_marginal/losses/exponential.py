@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from noiseproof._marginal.losses.base import Array, CumulantLoss, Exactness
+from noiseproof._marginal.cumulant import CumulantLoss
+from noiseproof._marginal.objective import Exactness
+from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
 

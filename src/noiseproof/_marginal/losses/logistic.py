@@ -7,15 +7,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from scipy.special import expit
 
-from noiseproof._marginal.losses.base import (
-    Array,
-    CumulantLoss,
-    Curvatures,
-    Exactness,
-    MomentLoss,
-    Slopes,
-)
+from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses.hinge import HingeGaussian
+from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
+from noiseproof._marginal.objective import Exactness
+from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
 
@@ -62,9 +58,14 @@ def _slope(s: Array) -> Array:
 def _bend(s: Array) -> Array:
     """Second derivative in u = s² of log(2 cosh(s/2)); by its series near 0."""
     safe = np.maximum(s, 0.02)
-    t = np.tanh(0.5 * safe)
-    bend = (0.5 * safe * (1 - t * t) - t) / (8 * safe**3)
+    bend = (2 * safe * _spread(safe) - np.tanh(0.5 * safe)) / (8 * safe**3)
     return np.where(s < 0.02, -1 / 96 + s * s / 480, bend)
+
+
+def _spread(s: Array) -> Array:
+    """Give p (1 - p), p = 1 / (1 + e^{-s}); for large s 1 - p itself rounds to 0."""
+    small = expit(-np.abs(s))
+    return small * (1 - small)
 
 
 class LogisticJensen(CumulantLoss):
@@ -84,8 +85,7 @@ class LogisticJensen(CumulantLoss):
         return np.logaddexp(0, K)
 
     def derivatives(self, K: Array) -> tuple[Array, Array]:
-        p = expit(K)
-        return p, p * (1 - p)
+        return expit(K), _spread(K)
 
 
 class LogisticTaylor(MomentLoss):
@@ -102,19 +102,16 @@ class LogisticTaylor(MomentLoss):
         return "approximation"
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
-        p = expit(m)
-        return np.logaddexp(0, -y * m) + 0.5 * p * (1 - p) * v
+        return np.logaddexp(0, -y * m) + 0.5 * _spread(m) * v
 
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
-        p = expit(m)
-        q = p * (1 - p)
-        return Slopes(-y * expit(-y * m) + 0.5 * q * (1 - 2 * p) * v, 0.5 * q)
+        q = _spread(m)
+        return Slopes(-y * expit(-y * m) - 0.5 * q * np.tanh(m / 2) * v, 0.5 * q)
 
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
-        p = expit(m)
-        q = p * (1 - p)
+        q = _spread(m)
         return Curvatures(
-            q + 0.5 * q * (1 - 6 * q) * v, 0.5 * q * (1 - 2 * p), np.zeros_like(q)
+            q + 0.5 * q * (1 - 6 * q) * v, -0.5 * q * np.tanh(m / 2), np.zeros_like(q)
         )
 
 
@@ -204,12 +201,10 @@ def _plain(y: Array, score: Array) -> tuple[Array, ...]:
 
 def _plain_slopes(y: Array, score: Array) -> tuple[Array, ...]:
     """Slopes f' and ½ f'': a Gaussian mean changes with v by half its f''."""
-    p = expit(score)
-    return p - 0.5 * (1 + y), 0.5 * p * (1 - p)
+    return -y * expit(-y * score), 0.5 * _spread(score)
 
 
 def _plain_curvatures(y: Array, score: Array) -> tuple[Array, ...]:
     """f'', ½ f''' and ¼ f''''."""
-    p = expit(score)
-    q = p * (1 - p)
-    return q, 0.5 * q * (1 - 2 * p), 0.25 * q * (1 - 6 * q)
+    q = _spread(score)
+    return q, -0.5 * q * np.tanh(score / 2), 0.25 * q * (1 - 6 * q)

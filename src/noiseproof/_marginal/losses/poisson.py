@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from noiseproof._marginal.losses.base import (
-    Array,
-    CumulantLoss,
-    Curvatures,
-    Exactness,
-    MomentLoss,
-    Slopes,
-)
+from noiseproof._marginal.cumulant import CumulantLoss
+from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
+from noiseproof._marginal.objective import Exactness
+from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
 

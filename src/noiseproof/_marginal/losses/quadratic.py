@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from noiseproof._marginal.losses.base import (
-    Array,
-    Curvatures,
-    Exactness,
-    MomentLoss,
-    Slopes,
-)
+from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
+from noiseproof._marginal.objective import Exactness
+from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
 

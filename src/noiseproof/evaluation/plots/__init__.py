@@ -5,5 +5,7 @@ from __future__ import annotations
 from noiseproof.evaluation.plots.certificate import CertificateDisplay
 from noiseproof.evaluation.plots.curve import RobustnessCurveDisplay
 from noiseproof.evaluation.plots.fragility import FragilityDisplay
+from noiseproof.evaluation.plots.style import line_style as line_style
+from noiseproof.evaluation.plots.style import tidy as tidy
 
 __all__ = ["CertificateDisplay", "FragilityDisplay", "RobustnessCurveDisplay"]

@@ -10,15 +10,13 @@ from numpy.typing import ArrayLike
 
 from noiseproof.evaluation.certificates import Certificates, certify
 from noiseproof.evaluation.models import read_models
-from noiseproof.evaluation.plots.style import line_style, new_axes, tidy
-
-__all__ = ["CertificateDisplay"]
+from noiseproof.evaluation.plots.style import Display, line_style, tidy
 
 _ENOUGH = 0.02  # curves are drawn to where less than this share of the rows holds
 _MARKS = 8
 
 
-class CertificateDisplay:
+class CertificateDisplay(Display):
     """Certified accuracy of one or more models, as steps over the budget.
 
     Parameters
@@ -50,8 +48,6 @@ class CertificateDisplay:
     'certified accuracy'
     """
 
-    ax_: Any
-    figure_: Any
     lines_: list[Any]
 
     def __init__(self, certificates: Certificates | Mapping[str, Certificates]):
@@ -113,8 +109,7 @@ class CertificateDisplay:
         first = next(iter(named.values()))
         labelled = all(each.correct is not None for each in named.values())
         end = max(map(_end, named.values())) if max_budget is None else max_budget
-        self.ax_ = ax = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._draw_on(ax)
         self.lines_ = []
         for i, (name, each) in enumerate(named.items()):
             at = np.unique(np.concatenate([[0.0, end], each.budget]))

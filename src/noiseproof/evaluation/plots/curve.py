@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
-from noiseproof.evaluation.plots.style import line_style, new_axes, tidy
-
-__all__ = ["RobustnessCurveDisplay"]
+from noiseproof.evaluation.plots.style import Display, line_style, tidy
 
 
-class RobustnessCurveDisplay:
+class RobustnessCurveDisplay(Display):
     """Mean scores of models, a line each, with a band for the interval of the mean.
 
     Parameters
@@ -49,8 +47,6 @@ class RobustnessCurveDisplay:
     'share of features deleted'
     """
 
-    ax_: Any
-    figure_: Any
     lines_: list[Any]
     bands_: list[Any]
 
@@ -125,8 +121,7 @@ class RobustnessCurveDisplay:
         curve = self.curve
         order = np.argsort(curve.levels)
         levels = curve.levels[order]
-        self.ax_ = ax = new_axes(ax)
-        self.figure_ = ax.figure
+        ax = self._draw_on(ax)
         self.lines_, self.bands_ = [], []
         for i, ends in enumerate(zip(curve.models, *curve.interval, strict=True)):
             name, low, high = ends

@@ -7,12 +7,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
-from noiseproof.evaluation.plots.style import ACCENT, QUIET, new_axes, tidy
-
-__all__ = ["FragilityDisplay"]
+from noiseproof.evaluation.plots.style import ACCENT, QUIET, Display, tidy
 
 
-class FragilityDisplay:
+class FragilityDisplay(Display):
     """What losing each feature, or group, costs, as horizontal bars.
 
     Parameters
@@ -41,8 +39,6 @@ class FragilityDisplay:
     4
     """
 
-    ax_: Any
-    figure_: Any
     bars_: Any
 
     def __init__(self, fragility: Fragility):
@@ -68,7 +64,7 @@ class FragilityDisplay:
         top, ax
             As for `plot`.
         **options
-            As for `feature_fragility`: groups, scoring, missing, space, n_jobs,
+            As for `feature_fragility`: groups, scoring, deleted_as, space, n_jobs,
             progress.
 
         Returns
@@ -95,8 +91,7 @@ class FragilityDisplay:
         """
         result = self.fragility
         names, cost = list(result.names[:top]), result.cost[:top]
-        self.ax_ = ax = new_axes(ax, (6.4, 1.2 + 0.26 * max(len(names), 3)))
-        self.figure_ = ax.figure
+        ax = self._draw_on(ax, (6.4, 1.2 + 0.26 * max(len(names), 3)))
         places = range(len(names))
         colours = [ACCENT if c > 0 else QUIET for c in cost]
         self.bars_ = ax.barh(places, cost, color=colours, height=0.7)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ACCENT", "QUIET", "line_style", "new_axes", "tidy"]
-
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h")
@@ -18,17 +16,24 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h")
 ACCENT, QUIET = _COLOURS[0], "#999999"
 
 
-def new_axes(ax: Any = None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-    """The axes given, or those of a new figure of this size in inches."""
-    if ax is not None:
+class Display:
+    """A plot of results, in `ax_` of `figure_` after `plot`."""
+
+    ax_: Any
+    figure_: Any
+
+    def _draw_on(self, ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+        """The axes given, or those of a new figure of this size in inches."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError as error:
+                raise ImportError(
+                    "Plots need matplotlib: pip install 'noiseproof[plot]'."
+                ) from error
+            ax = plt.subplots(figsize=size, layout="constrained")[1]
+        self.ax_, self.figure_ = ax, ax.figure
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Plots need matplotlib: pip install 'noiseproof[plot]'."
-        ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def line_style(i: int) -> dict[str, Any]:

@@ -1,0 +1,96 @@
+"""What solvers of the robust linear program take and give, and the paper's bagging.
+
+A solver is a function of a `DeletionHinge`, a `Stop` and, if it can use one, the state
+of an earlier solve. It prints nothing and warns nobody. `Stop.tol` bounds the certified
+relative gap (F - lower bound) / F; below `_FLOOR` F counts as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from noiseproof._deletion.hinge import Array, DeletionHinge
+from noiseproof._stop import Stop
+
+_FLOOR = 1e-3  # F is 1 or more at w = 0, so this is a small loss already
+
+
+@dataclass(frozen=True)
+class RobustLPResult:
+    """Where a solver ended.
+
+    Parameters
+    ----------
+    w, b : array of shape (d,) and float
+        The classifier, inside the box.
+    p, q : array of shape (n,) and of shape (nnz,)
+        Dual variables of the rows and of their stored entries.
+    value, bound : float
+        F(w, b), and a lower bound of its minimum.
+    n_iter : int
+        Iterations taken.
+    converged : bool
+        Whether the gap asked for was reached.
+    state : object
+        What a later solve can start from, or None.
+    interrupted : bool
+        Whether the user stopped the solve from the keyboard.
+    """
+
+    w: Array
+    b: float
+    p: Array
+    q: Array
+    value: float
+    bound: float
+    n_iter: int
+    converged: bool
+    state: Any = None
+    interrupted: bool = False
+
+
+RobustLPSolver = Callable[[DeletionHinge, Stop, Any], RobustLPResult]
+
+
+def close_enough(value: float, bound: float, tol: float) -> bool:
+    """Whether the certified relative gap is below `tol`."""
+    return value - bound <= tol * max(value, _FLOOR)
+
+
+def in_chunks(
+    problem: DeletionHinge,
+    chunks: Sequence[Any],
+    solver: RobustLPSolver,
+    stop: Stop,
+    states: Sequence[Any] | None = None,
+) -> RobustLPResult:
+    """Average of the classifiers of all chunks, judged on the whole problem.
+
+    The multipliers of the chunks, put together, are feasible for the whole problem, so
+    they bound what averaging has cost. After an interrupt other chunks stay at zero.
+    """
+    parts = [problem] if len(chunks) == 1 else [problem.take(rows) for rows in chunks]
+    answers: list[RobustLPResult] = []
+    for part, state in zip(parts, states or [None] * len(chunks), strict=True):
+        answers.append(solver(part, stop, state))
+        if answers[-1].interrupted:
+            stop = replace(stop, max_iter=0)
+    states = [answer.state for answer in answers]
+    if len(answers) == 1:
+        return replace(answers[0], state=states)
+    w = np.mean([answer.w for answer in answers], axis=0)
+    b = float(np.mean([answer.b for answer in answers]))
+    p, q = np.empty(len(problem.y)), np.empty(problem.X.nnz)
+    for rows, answer in zip(chunks, answers, strict=True):
+        p[rows], q[problem.entries_of(rows)] = answer.p, answer.q
+    return RobustLPResult(
+        *(w, b, p, q, problem.value(w, b), problem.lower_bound(p, q)),
+        n_iter=sum(answer.n_iter for answer in answers),
+        converged=all(answer.converged for answer in answers),
+        state=states,
+        interrupted=any(answer.interrupted for answer in answers),
+    )

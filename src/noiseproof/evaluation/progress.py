@@ -1,0 +1,63 @@
+"""A progress bar that shows itself only to somebody who waits at a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+_PATIENCE = 2.0  # seconds before a bar appears
+_WIDTH = 30
+
+
+@contextmanager
+def progress_bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
+    """A function to be called after each of `total` pieces of work, by any thread.
+
+    `progress` is None (a bar after 2 seconds if the error stream is a terminal), True
+    (a bar in any case), False (none) or a function of (done, total).
+    """
+    if not (progress in (None, True, False) or callable(progress)):
+        raise TypeError(
+            "progress must be None, True, False or a function of (done, total); got "
+            f"{progress!r}."
+        )
+    bar = None if callable(progress) else _Bar(progress)
+    show = bar.show if bar else progress
+    done, lock = 0, Lock()
+
+    def tick() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            show(done, total)
+
+    try:
+        yield tick
+    finally:
+        if bar:
+            bar.clear()
+
+
+class _Bar:
+    def __init__(self, wanted: bool | None):
+        self.shown = False
+        self.start = time.monotonic()
+        self.patience = 0.0 if wanted else _PATIENCE
+        self.silent = wanted is False or (wanted is None and not sys.stderr.isatty())
+
+    def show(self, done: int, total: int) -> None:
+        if self.silent or time.monotonic() - self.start < self.patience:
+            return
+        filled = _WIDTH * done // total
+        bar = "█" * filled + "░" * (_WIDTH - filled)
+        print(f"\r{bar} {done} of {total}", end="", file=sys.stderr, flush=True)
+        self.shown = True
+
+    def clear(self) -> None:
+        if self.shown:
+            blank = " " * (_WIDTH + 30)
+            print(f"\r{blank}\r", end="", file=sys.stderr, flush=True)

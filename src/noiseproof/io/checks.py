@@ -1,0 +1,248 @@
+"""What a file from a stranger may hold: bounded before it is built, checked after.
+
+skops sees to it that only trusted types are made. It does not see to it that reading
+ends, that a small file stays small in memory, or that the arrays of a model fit
+together, on which compiled loops rely.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+
+from noiseproof._rows import check_indices
+
+# What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
+# many times its size, and to so many bytes in any case; `save` does not compress what
+# would go beyond that.
+_RATIO = 64
+_SMALL = {"description": 2**23, "content": 2**26}
+_DEPTH = 200  # levels of JSON; each object has two
+_BRACKET = 20  # bytes for each bracket of the description; skops needs more than 100
+
+
+def check_archive(payload: bytes) -> None:
+    """Refuse an archive that would grow, branch or nest out of all proportion."""
+    with ZipFile(io.BytesIO(payload)) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        schema = sizes.get("schema.json", 0)
+        _check_size(schema, payload, "description")
+        _check_size(sum(i.file_size for i in archive.infolist()), payload, "content")
+        text = archive.read("schema.json")
+        if text.count(b"{") + text.count(b"[") > 1000 + len(text) / _BRACKET:
+            raise ValueError("its description has too many parts for its length.")
+        description = _Description(json.loads(text))
+        del text
+        total = schema
+        for loader, name in description.files:
+            total += sizes.get(name, 0)
+            _check_size(total, payload, "content")
+            total += _check_file(archive, name, loader)
+            _check_size(total, payload, "content")
+
+
+def _check_size(size: int, payload: bytes, what: str) -> None:
+    if size > _SMALL[what] + _RATIO * len(payload):
+        raise ValueError(
+            f"its {what} would unpack from {len(payload):,} to {size:,} bytes, which "
+            "no saved model does."
+        )
+
+
+def _check_file(archive: ZipFile, name: str, loader: str) -> int:
+    """What the file of an array promises must be there; returns what it unpacks to."""
+    if loader == "SparseMatrixNode":
+        with ZipFile(io.BytesIO(archive.read(name))) as parts:
+            return sum(info.file_size for info in parts.infolist())
+    if loader == "NdArrayNode":
+        with archive.open(name) as file:
+            read = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[np.lib.format.read_magic(file)]
+            shape, _, dtype = read(file)
+            length = archive.getinfo(name).file_size - file.tell()
+        # no items of size 0, which would cost nothing however many there are
+        if math.prod(shape) * max(dtype.itemsize, 1) != length:
+            raise ValueError(f"an array of shape {shape} is not as long as it says.")
+    return 0
+
+
+class _Description:
+    """The tree of objects that skops would build, walked once.
+
+    skops writes an object in full wherever it occurs. A file in which one occurrence
+    is shorter than another could make it walk in circles, or along more paths than
+    there are atoms.
+    """
+
+    def __init__(self, tree: Any):
+        self.files: list[tuple[str, str]] = []
+        self._shapes: dict[Any, int] = {}
+        self._known: dict[Any, int] = {}
+        self._shape(tree, 0)
+
+    def _shape(self, node: Any, depth: int) -> int:
+        """A number for the node and all below it, the same for equal ones."""
+        if depth > _DEPTH:
+            raise ValueError(f"its description is more than {_DEPTH} levels deep.")
+        key: Any = node
+        if isinstance(node, list):
+            key = (list, *(self._shape(part, depth + 1) for part in node))
+        elif isinstance(node, dict):
+            key = (dict, *(
+                (name, self._shape(part, depth + 1))
+                for name, part in node.items()
+                if name not in ("__id__", "file")
+            ))  # fmt: skip
+            if "file" in node:
+                self.files.append((node.get("__loader__", ""), node["file"]))
+        shape = self._shapes.setdefault(key, len(self._shapes))
+        own = node.get("__id__") if isinstance(node, dict) else None
+        if own and self._known.setdefault(own, shape) != shape:
+            raise ValueError("its description gives one object twice, in two ways.")
+        return shape
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model, or a part of one, whose arrays do not fit together."""
+    for part in _parts(model):
+        check_indices(part)
+        state = getattr(part, "__dict__", None)
+        if isinstance(state, dict) and not isinstance(part, type):
+            wrong = _misfit(state)
+            if wrong:
+                raise ValueError(
+                    f"{wrong} of its {type(part).__name__} does not fit the rest."
+                )
+
+
+def _parts(model: Any) -> Iterator[Any]:
+    """The model and all that it holds, each thing once."""
+    seen: set[int] = set()
+    waiting = [model]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen or isinstance(part, str | bytes | int | float | None):
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list | tuple | set):
+            waiting += part
+        elif isinstance(part, np.ndarray):
+            waiting += part.ravel().tolist() if part.dtype == object else []
+        elif not isinstance(part, type):
+            waiting += getattr(part, "__dict__", {}).values()
+
+
+def _misfit(state: Any) -> str | None:
+    """Name of a fitted attribute that does not fit the others, if there is one.
+
+    The names are those of scikit-learn, of our models, and of libsvm, whose compiled
+    loops trust all that they are given.
+    """
+    d, classes = state.get("n_features_in_"), state.get("classes_")
+    whole = isinstance(d, int | np.integer) and d >= 0
+    if d is not None and not whole:
+        return "n_features_in_"
+    if isinstance(classes, np.ndarray) and (classes.ndim != 1 or not len(classes)):
+        return "classes_"
+    labels = len(classes) if isinstance(classes, np.ndarray) else None
+    n_scores = {None: None, 2: 1}.get(labels, labels)
+    if not whole and {"_state", "_n_support"} & state.keys():
+        return "n_features_in_"
+    return (
+        _misfit_of_scores(state, d, labels)
+        or ("_n_support" in state and _misfit_of_libsvm(state, d, labels))
+        or ("_state" in state and _misfit_of_stream(state, d, n_scores))
+        or None
+    )
+
+
+def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
+    """Weights of linear and of kernel models, and what is kept for each feature."""
+    for name in ("feature_values_", "missing_in_training_"):
+        if name in state and not _fits(state[name], (d,)):
+            return name
+    points, dual = state.get("support_vectors_"), state.get("dual_coef_")
+    if points is not None and dual is not None and "_n_support" not in state:
+        few = {None, 1, labels} if labels == 2 else {None, labels}
+        if not _fits(points, (None, d)):
+            return "support_vectors_"
+        if not any(_fits(dual, (points.shape[0], k)) for k in few - {None}):
+            return "dual_coef_"
+    coef, intercept = state.get("coef_"), state.get("intercept_")
+    if coef is None:
+        return None
+    if not (_fits(coef, (d,)) or _fits(coef, (None, d))):
+        return "coef_"
+    rows = coef.shape[0] if coef.ndim == 2 else 1
+    if labels is not None and rows != labels and (labels, rows) != (2, 1):
+        return "coef_" if rows > 1 else "classes_"
+    sizes = () if intercept is None else np.shape(intercept)
+    if sizes not in ((), (1,), (rows,)) or np.asarray(intercept).dtype.kind not in "fi":
+        return "intercept_" if intercept is not None else None
+    return None
+
+
+def _misfit_of_stream(state: Any, d: int, k: int | None) -> Any:
+    """What an online learner goes on with."""
+    stream = state["_state"]
+    if isinstance(stream, np.ndarray):  # of RobustPerceptron: weights and their drift
+        good = stream.dtype == np.float64 and _fits(stream, (2, k, d + 1))
+        return None if good and _fits(state.get("_losses"), (k,)) else "_state"
+    for name, part in vars(stream).items():
+        shape = (k, d) if name.endswith("w") else (k, 1)
+        if name != "t" and not (_fits(part, shape) and part.dtype == np.float64):
+            return f"_state.{name}"
+    parts = {"w", "b", "scale_w", "scale_b", "lag_w", "lag_b", "t"}
+    good = vars(stream).keys() == parts and isinstance(stream.t, int)
+    return None if good and stream.t >= 0 else "_state"
+
+
+def _misfit_of_libsvm(state: Any, d: int, labels: int | None) -> Any:
+    """Support vectors of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
+    counts, rows = state["_n_support"], state.get("support_")
+    if not _fits(counts, (labels or 2,)) or counts.dtype != np.int32:
+        return "_n_support"
+    if not _fits(rows, (None,)) or rows.dtype != np.int32:
+        return "support_"
+    n, k = len(rows), len(counts)
+    if counts.min() < 0 or (labels and counts.sum() != n):
+        return "_n_support"
+    pairs = k * (k - 1) // 2
+    points = (0, 0) if state.get("kernel") == "precomputed" else (n, d)
+    shapes = {"support_vectors_": points, "_intercept_": (pairs,)}
+    shapes |= {"_dual_coef_": (k - 1, n)}
+    for name in ("_probA", "_probB"):
+        shapes[name] = (pairs,) if np.size(state.get(name)) else (0,)
+    for name, shape in shapes.items():
+        part = state.get(name)
+        if not _fits(part, shape) or part.dtype != np.float64:
+            return name
+    if points == (0, 0) and (
+        state.get("shape_fit_") != (d, d)
+        or (n and not 0 <= rows.min() <= rows.max() < d)
+    ):
+        return "support_"
+    dual = state["_dual_coef_"]  # compiled loops read all of it, stored or not
+    return "_dual_coef_" if getattr(dual, "nnz", dual.size) != (k - 1) * n else None
+
+
+def _fits(part: Any, shape: tuple[int | None, ...]) -> bool:
+    """Whether it is an array or matrix of numbers of that shape; None fits all."""
+    kind = getattr(getattr(part, "dtype", None), "kind", "O")
+    own = getattr(part, "shape", ())
+    return (
+        kind in "fiub"
+        and len(own) == len(shape)
+        and all(n in (None, m) for m, n in zip(own, shape, strict=True))
+    )

@@ -1,0 +1,408 @@
+"""Tables in files: CSV, TSV, Parquet, NPZ and svmlight become features and a target."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noiseproof._rows import check_indices, n_stored, values
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
+_DELIMITERS = b",;\t"
+_PARTS = {"data", "indices", "indptr", "shape"}
+# A sparse file may have so many features in any case, and so many for each entry; a
+# single large index must not take all memory.
+_FEATURES, _FEATURES_PER_ENTRY = 1_000_000, 100
+
+
+class TableError(ValueError):
+    """A file that cannot be used as a table."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features and target of one file.
+
+    Parameters
+    ----------
+    X : DataFrame, array or CSR matrix of shape (n_samples, n_features)
+        Features: a frame where the file has names, NaN or None where a cell is empty.
+    y : array of shape (n_samples,) or None
+        The target, if the file has one.
+    target : str or None
+        Name of the target.
+    first_index : int or None
+        0 or 1: where an svmlight file starts to count its features.
+    """
+
+    X: Any
+    y: NDArray[Any] | None = None
+    target: str | None = None
+    first_index: int | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features, where the file has them."""
+        return list(getattr(self.X, "columns", []))
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    target: str | int | None = None,
+    *,
+    text: Iterable[str] = (),
+    n_features: int | None = None,
+    first_index: int | None = None,
+) -> Table:
+    r"""Read a table from a file; empty cells are missing features.
+
+    Parameters
+    ----------
+    path : str or path
+        A `.csv`, `.tsv`, `.parquet`, `.npz`, `.svm`, `.svmlight` or `.libsvm` file;
+        text may be compressed (`.csv.gz`, `.svm.gz`). The first line of a CSV or TSV
+        file names its columns. An NPZ file holds `X` and perhaps `y`, or the parts
+        `data`, `indices`, `indptr` and `shape` of a CSR matrix (as
+        `scipy.sparse.save_npz` writes them) and perhaps `y`.
+    target : str or int, default=None
+        The column to predict, by name or by position (-1 is the last); svmlight and
+        NPZ files know theirs.
+    text : names, default=()
+        Columns to read as text even where they look like numbers.
+    n_features : int, default=None
+        Features of an svmlight file; None means as many as it mentions, if that is in
+        proportion to what it holds.
+    first_index : {0, 1}, default=None
+        Where an svmlight file starts to count; None means 0 if it mentions a feature
+        0, and else 1.
+
+    Returns
+    -------
+    table : Table
+        With fields `X`, `y`, `target`, `first_index`.
+
+    Raises
+    ------
+    TableError
+        A `ValueError`: one sentence that says what is wrong with the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from noiseproof.tables import read_table
+    >>> path = os.path.join(tempfile.mkdtemp(), "some.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("height,colour,kind\n1.5,red,a\n,blue,b\n")
+    >>> table = read_table(path, target="kind")
+    >>> table.X
+       height colour
+    0     1.5    red
+    1     NaN   blue
+    >>> table.y
+    array(['a', 'b'], dtype='<U1')
+    """
+    path = Path(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix not in SUFFIXES:
+        raise TableError(
+            f"{path}: the suffix {suffix!r} is unknown; use one of "
+            f"{', '.join(SUFFIXES)}."
+        )
+    if not path.is_file():
+        raise TableError(f"{path}: there is no such file.")
+    if path.stat().st_size == 0:
+        raise TableError(f"{path} is empty.")
+    if suffix == ".npz":
+        return _read_npz(path)
+    if suffix in (".csv", ".tsv"):
+        return _read_csv(path, target, frozenset(text))
+    if suffix == ".parquet":
+        return _read_parquet(path, target, frozenset(text))
+    return _read_svmlight(path, n_features, first_index)
+
+
+def _read_csv(path: Path, target: str | int | None, text: frozenset[str]) -> Table:
+    """CSV or TSV; the delimiter is the one that the first line uses most."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    def read(texts: frozenset[str]) -> Any:
+        with pa.input_stream(path, compression="detect") as file:
+            return csv.read_csv(
+                file,
+                parse_options=csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True
+                ),
+                convert_options=csv.ConvertOptions(
+                    column_types=dict.fromkeys(texts, pa.string()),
+                    strings_can_be_null=True,
+                ),
+            )
+
+    try:
+        delimiter = _delimiter(path)
+        table = read(text)
+        # dates are text here: as numbers they would not be features of any use
+        dates = {f.name for f in table.schema if pa.types.is_temporal(f.type)}
+        return _table(read(text | dates) if dates else table, path, target)
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path}: {_reason(error)}") from error
+
+
+def _read_parquet(path: Path, target: str | int | None, text: frozenset[str]) -> Table:
+    """Parquet; dates and other types that are no numbers become text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+        for i, field in enumerate(table.schema):
+            if field.name in text or not _is_number(field.type):
+                column = pc.cast(table.column(i), pa.string())
+                table = table.set_column(i, field.name, column)
+    except pa.ArrowNotImplementedError as error:
+        raise TableError(f"{path}: a column is not a plain one: {error}") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TableError(f"{path} is not a Parquet file: {_reason(error)}") from error
+    return _table(table, path, target)
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            types.is_integer, types.is_floating, types.is_boolean, types.is_null
+        )
+    )  # fmt: skip
+
+
+def _delimiter(path: Path) -> str:
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as file:
+        start = file.read(1 << 16)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TableError(f"{path} is UTF-16 text: save it as UTF-8.")
+    if path.suffix == ".tsv" or path.name.endswith(".tsv.gz"):
+        return "\t"
+    first = start.split(b"\n", 1)[0]
+    return chr(max(_DELIMITERS, key=lambda byte: first.count(byte)))
+
+
+def _reason(error: BaseException) -> str:
+    """Arrow's words without its prefixes."""
+    words = str(error).strip().splitlines()
+    first = words[0] if words else type(error).__name__
+    first = first.removeprefix("CSV parse error: ")
+    return first if first.endswith(".") else f"{first}."
+
+
+def _table(table: Any, path: Path, target: str | int | None) -> Table:
+    """Features and target as pandas and NumPy hold them."""
+    import pyarrow as pa
+
+    names = table.column_names
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise TableError(f"{path} has two columns named {min(twice)!r}.")
+    if table.num_rows == 0:
+        raise TableError(f"{path} has no rows, only the names of its columns.")
+    binary = [f.name for f in table.schema if pa.types.is_binary(f.type)]
+    if binary:
+        raise TableError(f"{path} is not UTF-8 text: save it as UTF-8.")
+    if "" in names:
+        warnings.warn(f"{path}: the column without a name is left out.", stacklevel=4)
+        table = table.drop_columns([""])
+    y, name = None, None
+    if target is not None:
+        name = _find(target, table.column_names, path)
+        y = _check_target(_values(table.column(name)), str(path), name)
+        table = table.drop_columns([name])
+    if table.num_columns == 0:
+        raise TableError(f"{path} has no columns beside the target.")
+    return Table(_frame(table, path), y, name)
+
+
+def _values(column: Any) -> Any:
+    """A column as an array, None or NaN where a cell is empty."""
+    import pyarrow as pa
+
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        return column.to_numpy()
+    cells = column.to_pylist()
+    return np.array(cells, dtype=object if column.null_count else None)
+
+
+def _frame(table: Any, path: Path) -> Any:
+    """A frame of numbers and text, without infinite numbers."""
+    import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        if pa.types.is_boolean(field.type) or pa.types.is_null(field.type):
+            column = table.column(i).cast(pa.float64())
+            table = table.set_column(i, field.name, column)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)
+    for name, column in frame.items():
+        infinite = column.dtype.kind == "f" and np.isinf(column.to_numpy())
+        if np.any(infinite):
+            row = int(np.argmax(infinite)) + 1
+            raise TableError(
+                f"{path}: column {name!r} holds an infinite value in row {row}; leave "
+                "the cell empty if it is missing."
+            )
+    return frame
+
+
+def _find(target: str | int, names: list[str], path: Path) -> str:
+    """Name of the target, given by name or by position."""
+    if target in names:
+        return str(target)
+    try:
+        return names[int(target)]
+    except ValueError:
+        close = get_close_matches(str(target), names, n=3, cutoff=0.5) or names[:5]
+        raise TableError(
+            f"{path} has no column {target!r}; did you mean "
+            f"{' or '.join(map(repr, close))}?"
+        ) from None
+    except IndexError:
+        raise TableError(
+            f"{path} has {len(names)} columns, so there is none at position {target}."
+        ) from None
+
+
+def _read_npz(path: Path) -> Table:
+    """`X` and perhaps `y`; or the parts of a CSR matrix and perhaps `y`."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise TableError(
+            f"{path} cannot be read as NPZ without running code from it: {error}"
+        ) from error
+    X = _check_matrix(_features(arrays, path), path)
+    if "y" not in arrays:
+        return Table(X)
+    y = _check_target(arrays["y"], str(path), "y")
+    if len(y) != X.shape[0]:
+        raise TableError(f"{path}: X has {X.shape[0]} rows, but y has {len(y)}.")
+    return Table(X, y, "y")
+
+
+def _features(arrays: dict[str, Any], path: Path) -> Any:
+    if "X" in arrays:
+        return arrays["X"]
+    if not arrays.keys() >= _PARTS:
+        raise TableError(
+            f"{path} needs an array X, or data, indices, indptr and shape; it has "
+            f"{', '.join(sorted(arrays)) or 'nothing'}."
+        )
+    kind = np.asarray(arrays.get("format", b"csr")).item()
+    form = sp.csc_array if kind in (b"csc", "csc") else sp.csr_array
+    try:
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        X = form(parts, tuple(int(n) for n in arrays["shape"]))
+        check_indices(X)
+    except (ValueError, TypeError) as error:
+        raise TableError(f"{path}: not a CSR matrix: {error}.") from error
+    _check_width(X.shape[1], n_stored(X), path)
+    return sp.csr_array(X)
+
+
+def _read_svmlight(
+    path: Path, n_features: int | None, first_index: int | None
+) -> Table:
+    """Features and labels; features beyond `n_features` are left out."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:  # read as if counting started at 0, to see whether it does
+        X, y = load_svmlight_file(str(path), zero_based=True)
+    except (ValueError, OSError, EOFError, OverflowError) as error:
+        raise TableError(f"{path} is not an svmlight file: {error}.") from error
+    if X.shape[0] == 0:
+        raise TableError(f"{path} has no rows.")
+    lowest = X.indices.min(initial=1)
+    if first_index is None:
+        first_index = 0 if X.nnz == 0 or lowest == 0 else 1
+    if first_index == 1 and lowest == 0:
+        raise TableError(
+            f"{path} counts its features from 0, but the training file from 1."
+        )
+    mentioned = max(X.shape[1] - first_index, 1)
+    if n_features is None:
+        _check_width(mentioned, X.nnz, path)
+    d = mentioned if n_features is None else n_features
+    if mentioned > d:
+        warnings.warn(
+            f"{path}: features beyond the {d} known ones are ignored.", stacklevel=3
+        )
+    X.indices -= np.asarray(first_index, dtype=X.indices.dtype)
+    wide = (X.shape[0], max(d, X.shape[1]))
+    X = sp.csr_array((X.data, X.indices, X.indptr), wide)[:, :d]
+    y = _check_target(y, str(path), "label")
+    return Table(_check_matrix(X, path), y, "label", first_index)
+
+
+def _check_width(d: int, stored: int, path: Path) -> None:
+    """Refuse a few entries that are spread over far more features than they fill."""
+    if d > _FEATURES + _FEATURES_PER_ENTRY * stored:
+        raise TableError(
+            f"{path} mentions feature {d:,}, but holds only {stored:,} entries: if it "
+            "is right, say how many features there are (n_features, --n-features)."
+        )
+
+
+def _check_target(y: NDArray[Any], path: str, name: str) -> NDArray[Any]:
+    """The target with whole numbers as integers, or one sentence about empty cells."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise TableError(f"{path}: the target {name!r} must be one column.")
+    numeric = y.dtype.kind == "f"
+    empty = np.isnan(y) if numeric else np.array([cell is None for cell in y], bool)
+    if empty.any():
+        raise TableError(
+            f"{path}: the target {name!r} is empty in {empty.sum()} of {len(y)} rows, "
+            f"first in row {np.argmax(empty) + 1}; delete these rows or fill them in."
+        )
+    if numeric and not np.isfinite(y).all():
+        raise TableError(f"{path}: the target {name!r} holds an infinite value.")
+    if numeric and (y == np.round(y)).all() and np.abs(y).max(initial=0) < 2**53:
+        return y.astype(np.int64)
+    return y.astype(str) if y.dtype.kind == "O" else y
+
+
+def _check_matrix(X: Any, path: Path) -> Any:
+    """A matrix of numbers without infinite ones, or one clear sentence."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise TableError(
+            f"{path}: X must have rows and columns; it has shape {X.shape}."
+        )
+    if X.dtype.kind not in "fiub":
+        raise TableError(f"{path}: X must hold numbers; its type is {X.dtype}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if np.isinf(values(X)).any():
+        raise TableError(
+            f"{path}: X holds an infinite value; leave it out (NaN means missing)."
+        )
+    return X
