@@ -11,6 +11,7 @@ from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifie
 from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
 from noiseproof.estimators.dropout_svc import DropoutSVC
 from noiseproof.estimators.invariant_svc import InvariantSVC
+from noiseproof.estimators.partition_ensemble import PartitionEnsemble
 from noiseproof.estimators.robust_lp import RobustLPClassifier
 from noiseproof.estimators.robust_perceptron import RobustPerceptron
 from noiseproof.estimators.structured_svm import StructuredSVM
@@ -32,6 +33,7 @@ ESTIMATORS: dict[str, type] = {
     "virtual-support-vectors": VirtualSupportVectors,
     "invariant-svc": InvariantSVC,
     "structured-svm": StructuredSVM,
+    "partition-ensemble": PartitionEnsemble,
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "DropoutSGDClassifier",
     "DropoutSVC",
     "InvariantSVC",
+    "PartitionEnsemble",
     "RobustLPClassifier",
     "RobustPerceptron",
     "StructuredSVM",

@@ -6,6 +6,7 @@ For any model with `predict`; exact for linear ones, whoever made them.
 from __future__ import annotations
 
 from noiseproof.evaluation.certificates import Certificates, certify
+from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
@@ -26,6 +27,7 @@ from noiseproof.evaluation.scorers import PerturbedScorer, perturbed_scorer
 __all__ = [
     "CertificateDisplay",
     "Certificates",
+    "ConformalSets",
     "Fragility",
     "FragilityDisplay",
     "LinearView",
@@ -33,6 +35,7 @@ __all__ = [
     "RobustnessCurve",
     "RobustnessCurveDisplay",
     "certify",
+    "conformal_sets",
     "feature_fragility",
     "linear_view",
     "perturbed_scorer",

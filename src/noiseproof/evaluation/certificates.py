@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
     canonical,
     density,
@@ -23,6 +24,7 @@ from noiseproof._rows import (
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.votes import certified_votes
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -64,7 +66,10 @@ def certify(
     Parameters
     ----------
     model : classifier
-        Fitted and linear, by whomever; see `linear_view` for what is understood.
+        Fitted and linear, from any library; see `linear_view` for what is understood. Or a
+        `PartitionEnsemble` of any models: then `budget` counts the features that must
+        be changed, to whatever values, and `deletion_budget` those that must go missing
+        before the votes can turn; both are lower bounds, which nothing smaller beats.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows to certify; sparse stays sparse. Missing features (NaN), where the model
         takes them, are gone already and cannot be deleted.
@@ -98,6 +103,12 @@ def certify(
     >>> certificates.deletion(0)
     array([0, 1])
     """
+    if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
+        plain = values is None and attack is None
+        voted = certified_votes(model, X, space, plain=plain)
+        prediction = np.asarray(model.predict(X))
+        correct = None if y is None else prediction == _labels(y, len(prediction))
+        return Certificates(prediction=prediction, correct=correct, **voted)
     if attack is not None and values is not None:
         raise ValueError("values are for deletion; an attack brings its own.")
     attack = FeatureDeletion(values=values) if attack is None else attack
@@ -151,6 +162,9 @@ class Certificates(Result):
         What a budget counts.
     changes : CSR matrix of bool of shape (n_samples, n_features), or None
         The features of each row whose change it takes.
+    deletion_budget : array of shape (n_samples,), or None
+        For a model that votes, where `budget` counts features that are changed to
+        whatever values: the same for features that go missing (NaN), which it notices.
     """
 
     budget: Array
@@ -159,9 +173,11 @@ class Certificates(Result):
     correct: NDArray[np.bool_] | None
     unit: str
     changes: Any = None
+    deletion_budget: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("budget", "exact", "prediction", "correct"):
+        names = ("budget", "exact", "prediction", "correct", "deletion_budget")
+        for name in names:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
@@ -271,6 +287,7 @@ class Certificates(Result):
     def _columns(self) -> dict[str, Any]:
         columns = {"prediction": self.prediction, "correct": self.correct}
         columns |= {"budget": self.budget, "exact": self.exact}
+        columns |= {"deletion_budget": self.deletion_budget}
         return {name: c for name, c in columns.items() if c is not None}
 
     def _overview(self) -> dict[str, Any]:

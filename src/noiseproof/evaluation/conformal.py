@@ -1,0 +1,346 @@
+"""Sets of answers that cover the truth as often as promised, whatever is missing."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from noiseproof._rows import contain, density
+from noiseproof._sklearn import _safe_indexing
+from noiseproof.groups import Groups
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def conformal_sets(
+    model: Any,
+    X_calibration: Any,
+    y_calibration: ArrayLike,
+    *,
+    coverage: float = 0.9,
+    groups: Any = None,
+    conformity_score: str | None = None,
+    random_state: Any = None,
+) -> ConformalSets:
+    """Calibrate sets of classes, or intervals, separately for what may be missing.
+
+    Split conformal prediction promises that the true answer is in the set for 90 % of
+    the rows. That is an average: rows with half of their cells missing may be covered
+    far less often. Here the promise holds for every pattern of missing cells (Zaffran
+    et al. 2023, CP-MDA-Exact). For a row to predict, all calibration rows that miss
+    nothing else lose the cells that it misses, and the threshold is taken from how
+    well the model does on those. It is calculated when a pattern is first met.
+
+    The promise holds for rows that are exchangeable with those of the calibration,
+    which the model has not been trained on, if what is missing depends neither on the
+    values nor on the answer. Calibration rows may have missing cells themselves; those
+    without any can stand for every pattern.
+
+    Parameters
+    ----------
+    model : classifier with `predict_proba`, or regressor
+        Fitted, by whomever; must accept NaN, or be a pipeline that fills it.
+    X_calibration : array-like or data frame of shape (n_samples, n_features)
+        Rows that the model was not trained on; NaN where a cell is missing.
+    y_calibration : array-like of shape (n_samples,)
+        Their classes or targets.
+    coverage : float, default=0.9
+        Probability that a set holds the true answer, at the least.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that go missing together, such as those of one sensor: a dictionary
+        from names to features, lists of features, or one label per feature. Where one
+        of them is missing the others are not used either, so that there are fewer
+        patterns.
+    conformity_score : {"lac", "aps", "absolute"} or None, default=None
+        How strange an answer is. For classifiers "lac" (the default), 1 less its
+        probability, which gives the smallest sets on average; or "aps", the
+        probability of all likelier classes and a random share of its own, which gives
+        smaller sets to easy rows and larger ones to hard rows. For regressors
+        "absolute", the distance from the prediction.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shares of "aps".
+
+    Returns
+    -------
+    sets : ConformalSets
+        Its `predict(X)` gives the sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from noiseproof.evaluation import conformal_sets
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = HistGradientBoostingClassifier().fit(X[::3], y[::3])
+    >>> sets = conformal_sets(model, X[1::3], y[1::3])
+    >>> sets.predict([[5.0, 3.5, 1.4, 0.2], [5.0, 3.5, np.nan, np.nan]])
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+    return ConformalSets(
+        model,
+        X_calibration,
+        y_calibration,
+        coverage=coverage,
+        groups=groups,
+        conformity_score=conformity_score,
+        random_state=random_state,
+    )
+
+
+class ConformalSets:
+    """Sets of answers, calibrated for every pattern of missing cells.
+
+    `conformal_sets` makes them and says what the parameters mean.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,) or None
+        Classes in the order of the columns of `predict`; None for a regressor.
+    thresholds_ : dict
+        For each pattern met so far, as a tuple of the numbers of its missing features,
+        how strange an answer may be; `inf` where there are too few calibration rows.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X_calibration: Any,
+        y_calibration: ArrayLike,
+        *,
+        coverage: float = 0.9,
+        groups: Any = None,
+        conformity_score: str | None = None,
+        random_state: Any = None,
+    ):
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie within (0, 1); got {coverage!r}.")
+        self.model, self.coverage = model, float(coverage)
+        self.classes_ = _classes(model)
+        self._score = _score(conformity_score, self.classes_ is not None)
+        self._X, missing = _read(X_calibration)
+        n, d = missing.shape
+        if _rank(n, self.coverage) > n:
+            raise ValueError(
+                f"coverage={coverage:g} needs at least {_least(self.coverage)} "
+                f"calibration rows; got {n}."
+            )
+        self._y = self._answers(y_calibration, n)
+        names = list(getattr(X_calibration, "columns", range(d)))
+        self._names, self._groups = names, Groups.read(groups, names).labels(d)
+        self._missing = self._whole_groups(missing)
+        self._seed = int(check_random_state(random_state).randint(2**31))
+        self._share = np.random.default_rng([self._seed, 0]).random(size=(n,))
+        self.thresholds_: dict[tuple[int, ...], float] = {}
+        self._try_out()
+
+    def __repr__(self) -> str:
+        return (
+            f"ConformalSets of {type(self.model).__name__}: coverage "
+            f"{self.coverage:g}, {len(self._y)} calibration rows"
+        )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The answers that cannot be ruled out.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to predict for; NaN where a cell is missing.
+
+        Returns
+        -------
+        sets : array of bool of shape (n_samples, n_classes), or of shape (n_samples, 2)
+            Which classes belong to each set, in the order of `classes_`; for a
+            regressor the ends of the intervals. Where a pattern has too few
+            calibration rows there is a warning, and the set holds everything.
+        """
+        X, missing = _read(X)
+        if missing.shape[1] != len(self._names):
+            raise ValueError(
+                f"X has {missing.shape[1]} features, but the calibration rows have "
+                f"{len(self._names)}."
+            )
+        missing = self._whole_groups(missing)
+        patterns, which = np.unique(missing, axis=0, return_inverse=True)
+        limit = np.array([self._threshold(pattern) for pattern in patterns])
+        limit = limit[which.ravel()]
+        outputs = self._outputs(X, missing)
+        if self.classes_ is None:
+            return np.stack([outputs - limit, outputs + limit], axis=1)
+        share = np.random.default_rng([self._seed, 1]).random(size=limit.shape)
+        return np.asarray(self._score(outputs, share) <= limit[:, None])
+
+    def _threshold(self, pattern: Mask) -> float:
+        """The quantile of the scores of calibration rows that miss just this."""
+        key = tuple(np.flatnonzero(pattern).tolist())
+        if key not in self.thresholds_:
+            usable = np.flatnonzero(~(self._missing & ~pattern).any(axis=1))
+            rank = _rank(len(usable), self.coverage)
+            if rank > len(usable):
+                self._warn(key, len(usable))
+                self.thresholds_[key] = np.inf
+            else:
+                scores = np.partition(self._scores(usable, pattern), rank - 1)
+                self.thresholds_[key] = float(scores[rank - 1])
+        return self.thresholds_[key]
+
+    def _scores(self, rows: NDArray[np.intp], pattern: Mask) -> Array:
+        """How strange the true answers are, without the cells of the pattern."""
+        missing = np.broadcast_to(pattern, (len(rows), len(pattern)))
+        outputs = self._outputs(_safe_indexing(self._X, rows), missing)
+        if self.classes_ is None:
+            return np.abs(self._y[rows] - outputs)
+        scores = np.asarray(self._score(outputs, self._share[rows]))
+        return scores[np.arange(len(rows)), self._y[rows]]
+
+    def _outputs(self, X: Any, missing: Mask) -> Array:
+        """What the model says of rows without the cells that are marked."""
+        rows = contain(X, "nan").without(missing)
+        ask = self.model.predict if self.classes_ is None else self.model.predict_proba
+        outputs = np.asarray(ask(rows), dtype=np.float64)
+        if np.isnan(outputs).any():
+            raise ValueError("The model answers NaN for some rows; it must not.")
+        n, classes = len(missing), self.classes_
+        if outputs.shape != ((n,) if classes is None else (n, len(classes))):
+            raise ValueError(
+                "The model must answer one number per row, or one per class; it gives "
+                f"the shape {outputs.shape} for {n} rows."
+            )
+        return outputs
+
+    def _whole_groups(self, missing: Mask) -> Mask:
+        """Cells that are missing, and with them the rest of their groups."""
+        touched = np.zeros((missing.shape[0], self._groups.max() + 1), dtype=bool)
+        rows, columns = np.nonzero(missing)
+        touched[rows, self._groups[columns]] = True
+        return touched[:, self._groups]
+
+    def _answers(self, y: ArrayLike, n: int) -> NDArray[Any]:
+        """Targets as numbers, classes as their places in `classes_`."""
+        answers = np.asarray(y)
+        if answers.shape != (n,):
+            raise ValueError(
+                f"y_calibration must have one answer per row, {n}; got the shape "
+                f"{answers.shape}."
+            )
+        if self.classes_ is None:
+            answers = answers.astype(np.float64)
+            if not np.isfinite(answers).all():
+                raise ValueError("y_calibration must be finite numbers.")
+            return answers
+        unknown = answers[~np.isin(answers, self.classes_)]
+        if len(unknown):
+            raise ValueError(
+                f"The class {unknown[0]!r} of y_calibration is none of the model's, "
+                f"{self.classes_[:5].tolist()}."
+            )
+        order = np.argsort(self.classes_)
+        return order[np.searchsorted(self.classes_, answers, sorter=order)]
+
+    def _try_out(self) -> None:
+        """One row without one cell, so that what cannot work fails before the work."""
+        hole = self._groups == self._groups[0]
+        try:
+            self._outputs(_safe_indexing(self._X, [0]), hole[None, :])
+        except NotFittedError:
+            raise
+        except ValueError as error:
+            if not {"nan", "missing"} & set(re.findall(r"\w+", str(error).lower())):
+                raise
+            raise ValueError(
+                f"{type(self.model).__name__} refuses missing cells (NaN): put an "
+                "imputer before it in a pipeline, or use a model that reads them."
+            ) from error
+
+    def _warn(self, missing: tuple[int, ...], n: int) -> None:
+        names = ", ".join(repr(self._names[j]) for j in missing[:5]) or "nothing"
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        warnings.warn(
+            f"Where {names}{more} is missing, only {n} calibration rows can be used, "
+            f"and coverage={self.coverage:g} needs {_least(self.coverage)}: the sets "
+            "hold everything.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _rank(n: int, coverage: float) -> int:
+    """Which of n scores, by size, is the threshold; above n there is none."""
+    return int(np.ceil(round((n + 1) * coverage, 9)))
+
+
+def _least(coverage: float) -> int:
+    """The number of calibration rows from which on there is a threshold."""
+    return int(np.ceil(round(coverage / (1 - coverage), 9)))
+
+
+def _classes(model: Any) -> NDArray[Any] | None:
+    """The classes of a classifier, None for a regressor, or one clear sentence."""
+    if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
+        return np.asarray(model.classes_)
+    if not hasattr(model, "predict"):
+        raise TypeError(f"{type(model).__name__} has no predict.")
+    if hasattr(model, "predict_proba") or _is_classifier(model):
+        raise TypeError(
+            f"{type(model).__name__} must be fitted and have predict_proba and "
+            "classes_: calibrate a classifier without probabilities first, as "
+            "CalibratedClassifierCV does."
+        )
+    return None
+
+
+def _is_classifier(model: Any) -> bool:
+    return hasattr(model, "__sklearn_tags__") and bool(is_classifier(model))
+
+
+def _score(name: str | None, of_classes: bool) -> Callable[[Array, Array], Array]:
+    """How strange each class is, for rows of probabilities and a random share each."""
+    known = {"lac": _lac, "aps": _aps} if of_classes else {"absolute": _lac}
+    if name is not None and name not in known:
+        raise ValueError(
+            f"conformity_score must be {' or '.join(map(repr, known))} for a "
+            f"{'classifier' if of_classes else 'regressor'}; got {name!r}."
+        )
+    return known[name] if name is not None else next(iter(known.values()))
+
+
+def _lac(probabilities: Array, share: Array) -> Array:
+    """One less its probability."""
+    return 1 - probabilities
+
+
+def _aps(probabilities: Array, share: Array) -> Array:
+    """The probability of all likelier classes, and a share of its own."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    falling = np.take_along_axis(probabilities, order, axis=1)
+    likelier = np.cumsum(falling, axis=1) - falling
+    scores = np.empty_like(probabilities)
+    np.put_along_axis(scores, order, likelier + share[:, None] * falling, axis=1)
+    return scores
+
+
+def _read(X: Any) -> tuple[Any, Mask]:
+    """Rows that can be indexed, and which of their cells are missing."""
+    if density(X) is not None:
+        raise TypeError(
+            "Conformal sets need dense rows, since missing cells (NaN) would fill a "
+            "sparse matrix; pass X.toarray()."
+        )
+    if not hasattr(X, "columns"):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions; got {X.ndim}.")
+    if hasattr(X, "isna"):
+        return X, X.isna().to_numpy()
+    return X, np.isnan(np.asarray(X, dtype=np.float64))

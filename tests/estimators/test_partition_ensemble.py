@@ -1,0 +1,386 @@
+"""`PartitionEnsemble`: its parts, its votes, and that no certificate is beaten."""
+
+import pickle
+from itertools import permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from nearest import by_change, by_deletion, grid
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import noiseproof
+from noiseproof import DropoutLogisticRegression, PartitionEnsemble
+from noiseproof.estimators.partition_ensemble import (
+    budget_of_abstentions,
+    budget_of_changes,
+    deal,
+    preferences,
+    separation,
+)
+
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+
+
+def made(rng, n=120, d=12, classes=3):
+    y = rng.integers(classes, size=n)
+    X = rng.normal(size=(n, d)) + 1.5 * rng.normal(size=(classes, d))[y]
+    return X, y
+
+
+# --- votes -------------------------------------------------------------------------
+
+
+def tables(n_parts, n_classes):
+    """All tables of votes; the last value means that a part abstains."""
+    votes = grid(np.arange(n_classes + 1), n_parts)
+    counts = np.stack([(votes == c).sum(axis=1) for c in range(n_classes)]).T
+    return counts, counts.argmax(axis=1).reshape((n_classes + 1,) * n_parts)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 4, 5, 6, 7])
+def test_budgets_of_all_tables_of_votes(n_parts, n_classes):
+    """130,000 tables, ties and abstentions among them, against brute force."""
+    counts, winners = tables(n_parts, n_classes)
+    by_brute_force = by_change(winners, range(n_parts)).ravel()
+    np.testing.assert_array_equal(budget_of_changes(counts), by_brute_force)
+    by_brute_force = by_deletion(winners, range(n_parts)).ravel()
+    np.testing.assert_array_equal(budget_of_abstentions(counts), by_brute_force)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_parts", "n_classes"), [(11, 2), (9, 3), (8, 5), (7, 6)])
+def test_budgets_of_more_tables(n_parts, n_classes):
+    test_budgets_of_all_tables_of_votes(n_parts, n_classes)
+
+
+@pytest.mark.parametrize(("n_parts", "n_classes"), [(4, 2), (3, 3)])
+def test_brute_force_by_an_even_simpler_one(n_parts, n_classes):
+    _, winners = tables(n_parts, n_classes)
+    change, deletion = (f(winners, range(n_parts)) for f in (by_change, by_deletion))
+    points = list(product(range(n_classes + 1), repeat=n_parts))
+    for a in points:
+        others = [b for b in points if winners[b] != winners[a]]
+        moves = [sum(i != j for i, j in zip(a, b, strict=True)) for b in others]
+        assert change[a] == min(moves)
+        losses = [
+            move
+            for move, b in zip(moves, others, strict=True)
+            if all(j in (i, n_classes) for i, j in zip(a, b, strict=True))
+        ]
+        assert deletion[a] == min(losses, default=np.inf)
+
+
+@pytest.mark.parametrize(("n_parts", "n_classes"), [(1, 4), (2, 4), (3, 3), (5, 3)])
+def test_budgets_of_all_tables_of_rankings(n_parts, n_classes):
+    """Pairwise comparisons: never beaten, and reached by most of the tables."""
+    rankings = np.array(list(permutations(range(n_classes))), dtype=float)
+    table = np.concatenate([preferences(rankings), np.zeros((1, n_classes, n_classes))])
+    votes = grid(np.arange(len(table)), n_parts)
+    worth = table[votes].sum(axis=1).min(axis=2).astype(int)
+    winners = worth.argmax(axis=1).reshape((len(table),) * n_parts)
+    change, deletion = (f(winners, range(n_parts)) for f in (by_change, by_deletion))
+    assert np.all(budget_of_changes(worth) <= change.ravel())
+    assert np.all(budget_of_abstentions(worth) <= deletion.ravel())
+    assert np.mean(budget_of_changes(worth) == change.ravel()) > 0.8
+
+
+def test_two_classes_are_compared_as_they_are_counted(rng):
+    X, y = made(rng, classes=2)
+    one = PartitionEnsemble(TREE, 4).fit(X, y)
+    other = PartitionEnsemble(TREE, 4, vote="pairwise").fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_parts_that_have_not_met_a_class_rank_it_last(rng):
+    X, y = made(rng)
+    X[y == 2, 0] = np.nan
+    model = PartitionEnsemble(GaussianNB(), 3, vote="pairwise").fit(X, y)
+    assert sorted(len(m.classes_) for m in model.estimators_) == [2, 3, 3]
+    assert model.score(X, y) > 0.9
+
+
+# --- whole models ------------------------------------------------------------------
+
+VALUES = [0.0, 1.0, 2.0, np.nan]
+CASES = [
+    ("pairwise", TREE, "abstain", None, "pairwise"),
+    ("pairwise-that-reads-nan", TREE, "estimator", None, "pairwise"),
+    ("trees", TREE, "abstain", None, "majority"),
+    ("trees-that-read-nan", TREE, "estimator", None, "majority"),
+    ("neighbours", KNeighborsClassifier(3), "abstain", None, "majority"),
+    ("neighbours-refuse-nan", KNeighborsClassifier(3), "estimator", None, "majority"),
+    ("groups", GaussianNB(), "abstain", [[0, 1], [2], [3, 5], [4]], "pairwise"),
+    ("groups-counted", TREE, "abstain", [[0, 1], [2, 5]], "majority"),
+    ("groups-that-read-nan", TREE, "estimator", {"a": [0, 4], "b": [1, 2]}, "majority"),
+]
+
+
+def beaten(model, groups, d=6):
+    """Brute force on the grid, all values and NaN, against the model's certificates."""
+    rows = grid(VALUES, d)
+    winners = np.searchsorted(model.classes_, model.predict(rows)).reshape((4,) * d)
+    given = groups.values() if isinstance(groups, dict) else groups or []
+    axes = [tuple(group) for group in given]
+    axes += [j for j in range(d) if not any(j in group for group in axes)]
+    found = model.certify_votes(rows)
+    change, deletion = (f(winners, axes).ravel() for f in (by_change, by_deletion))
+    return found, change, deletion
+
+
+def check_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng, n_parts):
+    n_classes = int(rng.integers(2, 5))
+    X = rng.choice(VALUES[:3], size=(60, 6))
+    y = rng.integers(n_classes, size=60)
+    X[np.arange(60), y] += 1.0  # something to learn, beyond the grid too
+    model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing, vote=vote)
+    model.fit(X, y)
+    found, change, deletion = beaten(model, groups)
+    assert np.all(found.budget <= change)
+    assert np.all(found.deletion_budget <= deletion)
+    assert np.all(found.budget <= found.deletion_budget)
+    if on_missing == "abstain" and vote == "majority":
+        # one cell of each part that must fall silent is enough
+        np.testing.assert_array_equal(found.deletion_budget, deletion)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "on_missing", "groups", "vote"),
+    [pytest.param(*case[1:], id=case[0]) for case in CASES],
+)
+def test_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng):
+    """4,096 rows for each of five models a case: 184,320 in all."""
+    for n_parts in (2, 3, 4, 5, 6):
+        check_no_certificate_is_beaten(
+            estimator, on_missing, groups, vote, rng, n_parts
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("estimator", "on_missing", "groups", "vote"),
+    [pytest.param(*case[1:], id=case[0]) for case in CASES],
+)
+def test_no_certificate_is_beaten_at_length(estimator, on_missing, groups, vote, rng):
+    """A million rows and more."""
+    for _ in range(50):
+        n_parts = int(rng.integers(1, 7))
+        check_no_certificate_is_beaten(
+            estimator, on_missing, groups, vote, rng, n_parts
+        )
+
+
+def test_ties_go_to_the_first_class_and_silence_too():
+    X = np.array([[0.0, 0.0], [1.0, 1.0]] * 5)
+    y = np.array(["b", "a"] * 5)
+    model = PartitionEnsemble(TREE, 2).fit(X, y)
+    rows = [[0, 0], [1, 1], [0, 1], [np.nan, 0], [np.nan, 1], [np.nan, np.nan]]
+    assert model.predict(rows).tolist() == ["b", "a", "a", "b", "a", "a"]
+    expected = [[0, 1], [1, 0], [0.5, 0.5], [0, 1], [1, 0], [0.5, 0.5]]
+    np.testing.assert_array_equal(model.predict_proba(rows), expected)
+    found = model.certify_votes(rows)
+    np.testing.assert_array_equal(found.budget, [1, 2, 1, 1, 1, 1])
+    np.testing.assert_array_equal(
+        found.deletion_budget, [2, np.inf, 1, 1] + [np.inf] * 2
+    )
+    assert found.unit == "features"
+
+
+# --- parts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 5, 8])
+def test_parts_are_of_one_size_and_of_one_worth(n_parts, rng):
+    for _ in range(50):
+        scores = rng.gamma(0.5, size=rng.integers(n_parts, 40))
+        part = deal(scores, n_parts)
+        sizes = np.bincount(part, minlength=n_parts)
+        assert np.ptp(sizes) <= 1
+        assert np.ptp(np.bincount(part, scores)) <= scores.max() + 1e-9
+
+
+def test_dealing_by_hand():
+    part = deal(np.array([9.0, 1.0, 5.0, 4.0, 4.0]), 2)
+    # 9 and 5 first; then the poorer part takes the first 4, the other the second 4
+    np.testing.assert_array_equal(part, [0, 1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_scores_are_those_of_the_analysis_of_variance(storage, rng):
+    from sklearn.feature_selection import f_classif
+
+    X, y = made(rng)
+    X[:, 3] = 7.0
+    F = f_classif(np.delete(X, 3, axis=1), y)[0]
+    found = separation(storage(X), y, None)
+    assert found[3] == 0
+    expected = 2 * F / (2 * F + len(y) - 3)  # classes - 1, rows - classes
+    np.testing.assert_allclose(np.delete(found, 3), expected)
+    weights = rng.integers(1, 4, size=len(y)).astype(float)
+    again = np.repeat(np.arange(len(y)), weights.astype(int))
+    repeated = separation(storage(X[again]), y[again], None)
+    np.testing.assert_allclose(separation(storage(X), y, weights), repeated)
+    X[:40, 0] = np.nan
+    np.testing.assert_allclose(
+        separation(storage(X), y, None)[0], separation(X[40:, :1], y[40:], None)[0]
+    )
+
+
+def test_dealt_parts_predict_better_than_slices(rng):
+    """Where the good features lie side by side, the weakest part is a good one."""
+    y = rng.integers(2, size=400)
+    X = rng.normal(size=(400, 20))
+    X[:, :5] += 1.2 * y[:, None]
+    dealt = PartitionEnsemble(TREE, 5).fit(X, y).parts_
+    slices = np.arange(20).reshape(5, 4)
+    worst = [
+        min(cross_val_score(TREE, X[:, part], y).mean() for part in parts)
+        for parts in (dealt, slices)
+    ]
+    assert worst[0] > 0.65
+    assert worst[1] < 0.55
+
+
+def test_groups_stay_together_and_are_counted(rng):
+    X, y = made(rng)
+    labels = np.array(list("aabbbcddeefg"))
+    model = PartitionEnsemble(TREE, 3, labels).fit(X, y)
+    assert sorted(np.concatenate(model.parts_)) == list(range(12))
+    for label in labels:
+        members = np.flatnonzero(labels == label)
+        assert any(set(members) <= set(part) for part in model.parts_)
+    assert model.certify_votes(X).unit == "groups"
+    assert len(PartitionEnsemble(TREE, 50, labels).fit(X, y).parts_) == 7
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    named = PartitionEnsemble(TREE, 12, {"first": ["f0", "f11"]}).fit(frame, y)
+    assert len(named.parts_) == 11
+    assert any(set(part) == {0, 11} for part in named.parts_)
+
+
+# --- good manners ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, GaussianNB(), HistGradientBoostingClassifier(max_iter=3)]
+)
+def test_containers_agree(estimator, rng):
+    """CSR too where the estimator takes dense rows only."""
+    X, y = made(rng)
+    model = PartitionEnsemble(estimator, random_state=0).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(12)])
+    same = [
+        PartitionEnsemble(estimator, random_state=0).fit(container, y).votes(container)
+        for container in (frame, sp.csr_matrix(X), sp.csr_array(X))
+    ]
+    for votes in same:
+        np.testing.assert_array_equal(votes, model.votes(X))
+    X[3, 2] = np.nan
+    silent = [model.votes(X)[3], model.votes(sp.csr_array(X))[3]]
+    for votes in silent:
+        assert (votes == -1).sum() == 1
+
+
+def test_sample_weight_and_seeds(rng):
+    X, y = made(rng)
+    weights = rng.integers(0, 3, size=len(y)).astype(float)
+    model = PartitionEnsemble(GaussianNB()).fit(X, y, sample_weight=weights)
+    again = np.repeat(np.arange(len(y)), weights.astype(int))
+    repeated = PartitionEnsemble(GaussianNB()).fit(X[again], y[again])
+    np.testing.assert_array_equal(model.votes(X), repeated.votes(X))
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not take sample_w"):
+        PartitionEnsemble(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=7))
+    kept = PartitionEnsemble(pipeline).fit(X, y)
+    assert {m[-1].random_state for m in kept.estimators_} == {7}
+    seeded = PartitionEnsemble(pipeline, random_state=0).fit(X, y)
+    assert len({m[-1].random_state for m in seeded.estimators_}) == 5
+
+
+def test_missing_cells_in_training(rng):
+    X, y = made(rng)
+    holes = X.copy()
+    holes[rng.random(X.shape) < 0.1] = np.nan
+    model = PartitionEnsemble(GaussianNB()).fit(holes, y)
+    for part, fitted in zip(model.parts_, model.estimators_, strict=True):
+        rows = ~np.isnan(holes[:, part]).any(axis=1)
+        alone = GaussianNB().fit(holes[rows][:, part], y[rows])
+        np.testing.assert_array_equal(fitted.theta_, alone.theta_)
+    assert model.score(X, y) > 0.8
+    X[y > 0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"Part \d, of \d features, has only \d+ tr"):
+        PartitionEnsemble(GaussianNB()).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        None,
+        DropoutLogisticRegression(0.3),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+)
+def test_pickled_and_saved(estimator, rng, tmp_path):
+    X, y = made(rng)
+    model = PartitionEnsemble(estimator, groups={"a": [0, 1]}, random_state=0).fit(X, y)
+    noiseproof.save(model, tmp_path / "model.npf")
+    for back in (
+        pickle.loads(pickle.dumps(model)),
+        noiseproof.load(tmp_path / "model.npf"),
+    ):
+        np.testing.assert_array_equal(back.votes(X), model.votes(X))
+        np.testing.assert_array_equal(
+            back.certify_votes(X).budget, model.certify_votes(X).budget
+        )
+
+
+def test_parts_can_be_fitted_side_by_side(rng):
+    X, y = made(rng)
+    one, two = (PartitionEnsemble(TREE, n_jobs=n).fit(X, y).votes(X) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "sentence"),
+    [
+        ({"estimator": Ridge()}, TypeError, "lets classifiers vote; Ridge is none"),
+        (
+            {"estimator": LinearSVC(), "vote": "pairwise"},
+            TypeError,
+            "needs predict_proba, which LinearSVC does not have",
+        ),
+        ({"n_parts": 0}, ValueError, "n_parts"),
+        ({"on_missing": "guess"}, ValueError, "on_missing"),
+        ({"groups": {"a": [0, 99]}}, ValueError, "the feature 99, which X does not"),
+        ({"groups": {"a": ["nobody"]}}, ValueError, "'nobody', which X does not have"),
+        ({"groups": {"a": []}}, ValueError, "The group 'a' has no features"),
+        ({"groups": [[0, 1], [1, 2]]}, ValueError, "Feature 1 is in"),
+        ({"groups": [0, 1, 1]}, ValueError, "one label for each of the 12 features"),
+        ({"groups": 3}, TypeError, "groups must be a dictionary"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(options, kind, sentence, rng):
+    X, y = made(rng)
+    with pytest.raises(kind, match=sentence):
+        PartitionEnsemble(**options).fit(X, y)
+
+
+def test_it_holds_on_real_data():
+    """Half of the rows to learn from: accuracy, and what is proven beside it."""
+    X, y = load_breast_cancer(return_X_y=True)
+    boosted = HistGradientBoostingClassifier(max_iter=30)
+    model = PartitionEnsemble(boosted, 7, random_state=0).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.93
+    found = model.certify_votes(X[1::2])
+    assert np.median(found.budget) >= 3
+    assert np.median(found.deletion_budget) >= 6
