@@ -3,6 +3,7 @@
 from . import (
     attacks,
     bounds,
+    conditionals,
     datasets,
     evaluation,
     io,
@@ -15,6 +16,7 @@ from ._deletion import mutual_info_values
 from ._marginal import NoisingPenalty, penalty
 from ._version import __version__
 from .estimators import (
+    AverageOverMissing,
     CorruptedCopies,
     DropoutExponentialClassifier,
     DropoutLogisticRegression,
@@ -24,6 +26,7 @@ from .estimators import (
     DropoutSGDClassifier,
     DropoutSVC,
     InvariantSVC,
+    ReducedModels,
     RobustLPClassifier,
     RobustPerceptron,
     StructuredSVM,
@@ -33,6 +36,7 @@ from .estimators import (
 from .io import as_sklearn, load, save
 
 __all__ = [
+    "AverageOverMissing",
     "CorruptedCopies",
     "DropoutExponentialClassifier",
     "DropoutLogisticRegression",
@@ -43,6 +47,7 @@ __all__ = [
     "DropoutSVC",
     "InvariantSVC",
     "NoisingPenalty",
+    "ReducedModels",
     "RobustLPClassifier",
     "RobustPerceptron",
     "StructuredSVM",
@@ -52,6 +57,7 @@ __all__ = [
     "as_sklearn",
     "attacks",
     "bounds",
+    "conditionals",
     "datasets",
     "evaluation",
     "io",

@@ -35,11 +35,13 @@ def trusted_types() -> frozenset[str]:
 
     from noiseproof._invariant.structured import PROBLEMS
     from noiseproof.attacks import ATTACKS
+    from noiseproof.conditionals import CONDITIONALS, PARTS
     from noiseproof.estimators import ESTIMATORS
-    from noiseproof.noise import NOISES
+    from noiseproof.noise import NOISES, Missing
 
-    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS)
+    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS, CONDITIONALS)
     members = [member for registry in registries for member in registry.values()]
+    members += [Missing, *PARTS]
     scores = [get_scorer(name)._score_func for name in get_scorer_names()]
     return frozenset(map(type_name, members + scores)) | frozenset(_PARTS)
 

@@ -9,6 +9,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 from noiseproof.noise.dropout import Dropout
 from noiseproof.noise.gaussian import Gaussian
 from noiseproof.noise.laplace import Laplace
+from noiseproof.noise.missing import Missing
 from noiseproof.noise.poisson import Poisson
 
 NOISES: dict[str, type[Noise]] = {
@@ -39,6 +40,7 @@ __all__ = [
     "Dropout",
     "Gaussian",
     "Laplace",
+    "Missing",
     "Noise",
     "Poisson",
     "VarianceLaw",
