@@ -90,7 +90,7 @@ class Conditional(BaseEstimator, ABC):
         counts[incomplete] = k
         origin = np.repeat(np.arange(len(codes)), counts)
         rows, all_weights = codes[origin], np.ones(len(origin))
-        places = np.flatnonzero(np.isin(origin, incomplete)) if k else []
+        places = np.flatnonzero(np.isin(origin, incomplete))
         rows[places] = filled.reshape(-1, codes.shape[1])
         all_weights[places] = weights.ravel()
         return Draws(self.cells_.table(rows, X), all_weights, origin)

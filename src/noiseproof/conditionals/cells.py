@@ -24,7 +24,7 @@ _NUMBERS, _TIMES = "uif", "mM"  # kinds of dtypes
 def holes(X: Any) -> Mask:
     """Which cells of an array or a data frame are missing."""
     if not _is_frame(X):
-        return np.isnan(X)
+        return np.asarray(np.isnan(X))
     columns = [_missing(column) for _, column in _columns(X)]
     return np.column_stack(columns) if columns else np.zeros(X.shape, dtype=bool)
 

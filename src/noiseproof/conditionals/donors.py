@@ -42,8 +42,8 @@ class Donors(Conditional):
     n_donors : int, default=20
         How many rows fill the holes of a row.
     bandwidth : float or "auto", default="auto"
-        h, in standard deviations; "auto" takes the one that makes masked cells of training
-        rows likeliest, wider where features repeat each other.
+        h, in standard deviations; "auto" takes the one that makes masked cells of
+        training rows likeliest, widened where features repeat each other.
     max_rows : int, default=20_000
         Keep at most so many training rows, a random sample of them.
     corrected : bool, default=True
@@ -97,9 +97,10 @@ class Donors(Conditional):
         Z, observed = self.cells_.features(rows[:_TAUGHT_BY])
         self.regression_ = regression_of(Z, observed)
         self.rows_ = self._completed(rows)
-        self.bandwidth_ = (
-            self._best_bandwidth() if self.bandwidth == "auto" else self.bandwidth
-        )
+        if self.bandwidth == "auto":
+            self.bandwidth_ = self._best_bandwidth()
+        else:
+            self.bandwidth_ = float(self.bandwidth)
 
     def _completed(self, rows: Array) -> Array:
         """Rows with each hole filled by a draw."""
@@ -136,9 +137,8 @@ class Donors(Conditional):
         ):
             holes = masked[rows][:, self.cells_.owner]
             apart = self._features(truth[rows])[:, None] - self._theirs(places)
-            squares, edge = _within_reach(
-                apart, ~holes, places, self.n_donors, own[rows]
-            )
+            barred = places == own[rows, None]
+            squares, edge = _reach(apart, ~holes, self.n_donors, barred)
             errors = _squares_over(apart[:, : squares.shape[1]], holes)
             for i, h in enumerate(_BANDWIDTHS):
                 with np.errstate(divide="ignore"):  # no weight, no share
@@ -154,7 +154,7 @@ class Donors(Conditional):
         for rows, places in self._nearest(codes, k):
             Z, observed = self.cells_.features(codes[rows])
             apart = Z[:, None] - self._theirs(places)
-            squares, edge = _within_reach(apart, observed, places, k)
+            squares, edge = _reach(apart, observed, k)
             weights[rows] = _weights(squares, edge, self.bandwidth_)
             theirs = self.rows_[places[:, :k]]
             if self.corrected:
@@ -180,7 +180,7 @@ class Donors(Conditional):
         filled, weights = self._fill(codes, None)
         mean = np.einsum("nk,nkd->nd", weights, filled)
         for j in np.flatnonzero(~self.cells_.is_number):
-            votes = np.zeros((len(codes), len(self.cells_.words[j])))
+            votes = np.zeros((len(codes), np.sum(self.cells_.owner == j)))
             for i in range(filled.shape[1]):
                 places = filled[:, i, j].astype(np.intp)
                 votes[np.arange(len(codes)), places] += weights[:, i]
@@ -213,7 +213,7 @@ class Donors(Conditional):
                 yield rows, found
 
     def _squares(self, Z: Array, observed: Mask) -> Array:
-        """D² = Σ z² - 2 Z X' + M (X∘X)' over the observed cells, in single precision."""
+        """D² = Σ z² - 2 Z X' + M (X∘X)' over observed cells, in single precision."""
         Z, M = (-2.0 * Z).astype(np.float32), observed.astype(np.float32)
         squares = np.empty((len(Z), len(self.rows_)), dtype=np.float32)
         step = max(1, _BLOCK // Z.shape[1])
@@ -240,13 +240,13 @@ class Donors(Conditional):
         return self._features(rows).reshape(*places.shape, -1)
 
 
-def _within_reach(
-    apart: Array, observed: Mask, places: Array, k: int, own: Array | None = None
+def _reach(
+    apart: Array, observed: Mask, k: int, barred: Mask | None = None
 ) -> tuple[Array, Array]:
     """Squared distances of the first k neighbours, and that of the next one."""
     squares = _squares_over(apart, observed)
-    if own is not None:
-        squares[places == own[:, None]] = np.inf
+    if barred is not None:
+        squares[barred] = np.inf
     edge = squares[:, -1] if squares.shape[1] > k else np.full(len(squares), np.inf)
     return squares[:, :k], np.maximum(edge, squares[:, :k].max(axis=1))
 

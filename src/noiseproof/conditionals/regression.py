@@ -105,7 +105,7 @@ class FactorRegression:
         return result
 
     def _precision(self, observed: Mask, scaled: Array) -> Array:
-        """I + F_o' D_o⁻¹ F_o for all rows, by one product for each block of features."""
+        """I + F_o' D_o⁻¹ F_o for all rows, a product for each block of features."""
         d, rank = self.factors.shape
         upper = np.triu_indices(rank)
         packed = np.zeros((len(observed), len(upper[0])))

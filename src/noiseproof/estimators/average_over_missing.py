@@ -9,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from noiseproof._sklearn import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    _check_sample_weight,
-    _safe_indexing,
-)
+from noiseproof._sklearn import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof.conditionals import (
     CONDITIONALS,
     Donors,
@@ -27,16 +20,15 @@ from noiseproof.conditionals import (
     has_words,
     holes,
 )
-from noiseproof.estimators.averaging import Averager, linear_scores, link_of
-from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.meta import Delegator, _has
+from noiseproof.estimators.averaging import Averager, linear_scores
+from noiseproof.estimators.known_missing import KnownMissing
 
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose the conditional
 _JUDGED, _TAUGHT_BY = 100, 5000  # rows masked at each rate, and rows that fill them
 _FILLS = 5  # draws of a training row with holes, if the estimator takes weights
 
 
-class AverageOverMissing(Delegator):
+class AverageOverMissing(KnownMissing):
     """Any classifier or regressor, averaged over what missing cells may have been.
 
     The answer for a row with holes is E[f(x) | observed cells], where the law of the
@@ -105,10 +97,6 @@ class AverageOverMissing(Delegator):
         self.n_draws = n_draws
         self.random_state = random_state
 
-    @staticmethod
-    def _default() -> Any:
-        return DropoutLogisticRegression()
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the estimator, and learn the law of the rows.
 
@@ -126,34 +114,26 @@ class AverageOverMissing(Delegator):
         self : AverageOverMissing
             Fitted.
         """
-        self._validate_params()
         base = self._base()
-        if is_classifier(base) and _scoring(base) is None:
+        X, y, sample_weight = self._read_training(X, y, sample_weight)
+        if is_classifier(base) and not _is_scored(base):
             raise ValueError(
                 f"{type(base).__name__} has neither predict_proba nor "
                 "decision_function, so there is nothing to average; use a classifier "
                 "that has one of them, or calibrate this one."
             )
-        frozen = isinstance(base, FrozenEstimator)
-        X, y = _read(self, X, None if frozen else y, reset=True, supervised=not frozen)
-        if sample_weight is not None:
-            if not has_fit_parameter(base, "sample_weight"):
-                raise TypeError(f"{type(base).__name__} does not take sample_weight.")
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
         law = self._named(X)
         self.conditional_ = (law or Donors()).fit(X)
         self._keep(self._fitted(base, X, y, sample_weight, rng))
-        self.linear_ = None
-        complete = np.flatnonzero(~holes(X).any(axis=1))
+        complete = rng.permutation(np.flatnonzero(~holes(X).any(axis=1)))
         if law is None:
-            law = self._chosen(X, rng.permutation(complete))
-            if not isinstance(law, Donors):
-                self.conditional_ = law.fit(X)
-        if len(complete):
-            self.linear_ = self._linear(self.conditional_, X, complete)
+            chosen = self._chosen(X, complete)
+            if not isinstance(chosen, Donors):
+                self.conditional_ = chosen.fit(X)
+        self.linear_ = linear_scores(self.estimator_, self.conditional_, X, complete)
         return self
 
     def _named(self, X: Any) -> Any:
@@ -171,7 +151,7 @@ class AverageOverMissing(Delegator):
         fitted = clone(base)
         if isinstance(base, FrozenEstimator):
             return fitted.fit(X)
-        gaps = holes(X).any(axis=1)
+        gaps = np.asarray(holes(X).any(axis=1))
         if gaps.any() and not get_tags(base).input_tags.allow_nan:
             weighted = has_fit_parameter(base, "sample_weight")
             origin = np.repeat(
@@ -197,48 +177,23 @@ class AverageOverMissing(Delegator):
 
     def _chosen(self, X: Any, complete: NDArray[Any]) -> Any:
         """The conditional whose averages are nearest to the answers on whole rows."""
-        judged, others = complete[:_JUDGED], complete[_JUDGED:][:_TAUGHT_BY]
-        if len(others) < 2 * len(judged):  # few rows: a third of them judges
-            cut = len(complete) // 3
-            judged, others = complete[:cut], complete[cut:]
-        if len(judged) < 5:
+        n_judged = min(_JUDGED, len(complete) // 3)
+        if n_judged < 5:
             return Donors()
-        rng = np.random.default_rng(len(judged))
-        truth = _safe_indexing(X, judged)
+        judged = _safe_indexing(X, complete[:n_judged])
+        others = _safe_indexing(X, complete[n_judged:][:_TAUGHT_BY])
         laws, losses = [Donors(), JointGaussian()], []
         for law in laws:
-            law.fit(_safe_indexing(X, others))
-            linear = self._linear(law, X, others)
+            law.fit(others)
+            linear = linear_scores(self.estimator_, law, X, complete)
             averager = Averager(self.estimator_, law, self.n_draws, linear)
-            codes = law.cells_.codes(truth)
+            codes, rng = law.cells_.codes(judged), np.random.default_rng(0)
             loss = 0.0
             for rate in _RATES:
                 masked = np.where(rng.random(codes.shape) < rate, np.nan, codes)
-                loss += _distance(averager, law.cells_.table(masked, X), truth)
+                loss += averager.distance(law.cells_.table(masked, X), judged)
             losses.append(loss)
-            rng = np.random.default_rng(len(judged))  # the same masks for all
         return clone(laws[int(np.argmin(losses))])
-
-    def _linear(self, law: Any, X: Any, rows: NDArray[Any]) -> dict[str, Any] | None:
-        """The estimator's linear scores, if it has them and the law can use them."""
-        method = "decision_function" if is_classifier(self.estimator_) else "predict"
-        if not hasattr(law, "scores") or not hasattr(self.estimator_, method):
-            return None
-        cells = law.cells_
-        ask = getattr(self.estimator_, method)
-        tested = _safe_indexing(X, rows[:50])
-        codes = np.asarray(cells.codes(tested), dtype=np.float64)
-        like = np.zeros((1, 1)) if isinstance(X, np.ndarray) else X
-        found = linear_scores(
-            lambda rows: ask(cells.table(rows, like)), codes, np.random.default_rng(0)
-        )
-        if found is not None and hasattr(self.estimator_, "predict_proba"):
-            scores = codes @ found["coef"].T + found["intercept"]
-            found["link"] = link_of(scores, self.estimator_.predict_proba(tested))
-        return found
-
-    def _averager(self) -> Averager:
-        return Averager(self.estimator_, self.conditional_, self.n_draws, self.linear_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict: of a row with holes, from the average.
@@ -258,158 +213,34 @@ class AverageOverMissing(Delegator):
         std : array of shape (n_samples,)
             Standard deviations, zero for rows without holes; only if asked for.
         """
-        if is_classifier(self):
-            if return_std:
-                raise TypeError("return_std is for regressors; use predict_proba.")
-            return self._joined("predict", X, self._classes_of)
         if not return_std:
-            return self._joined(
-                "predict", X, lambda rows: self._averager().predictions(rows)[0]
-            )
-        both = self._joined(
-            "predict", X, lambda rows: np.stack(self._averager().predictions(rows), -1)
-        )
-        return both[..., 0], both[..., 1]
-
-    def _classes_of(self, rows: Any) -> Any:
-        averager = self._averager()
-        if _scoring(self.estimator_) == "predict_proba":
-            return self.classes_[averager.probabilities(rows).argmax(axis=1)]
-        scores = averager.decisions(rows)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(int)]
-        if scores.shape[1] != len(self.classes_):
-            raise ValueError(
-                f"The scores of {type(self.estimator_).__name__} are not one for each "
-                "class, so no class follows from their average; set "
-                "decision_function_shape='ovr'."
-            )
-        return self.classes_[scores.argmax(axis=1)]
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities: of a row with holes, their average.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            One column for each class.
-        """
-        return self._joined(
-            "predict_proba", X, lambda rows: self._averager().probabilities(rows)
-        )
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores: of a row with holes, their average on the scale of probabilities.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-
-        Returns
-        -------
-        scores : array of shape (n_samples,) or (n_samples, n_classes)
-            As the estimator's own.
-        """
-        return self._joined(
-            "decision_function", X, lambda rows: self._averager().decisions(rows)
-        )
-
-    def _joined(self, method: str, X: Any, average: Any) -> Any:
-        """The estimator's own answers, and the averages for rows with holes."""
+            return self._delegate("predict", X)
+        if is_classifier(self):
+            raise TypeError("return_std is for regressors; use predict_proba.")
         check_is_fitted(self)
-        X, _ = _read(self, X, None, reset=False, supervised=False)
-        gaps = holes(X).any(axis=1)
-        ask = getattr(self.estimator_, method)
-        if not gaps.any():
-            own = ask(X)
-            return own
-        averaged = average(_safe_indexing(X, np.flatnonzero(gaps)))
+        X = self._read(X, reset=False)
+        mean, std = self._averager().predictions(X)
+        whole = np.flatnonzero(~holes(X).any(axis=1))
+        if len(whole):  # bit for bit
+            mean[whole] = self.estimator_.predict(_safe_indexing(X, whole))
+        return mean, std
+
+    def _averager(self) -> Averager:
+        return Averager(self.estimator_, self.conditional_, self.n_draws, self.linear_)
+
+    def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
+        gaps = np.asarray(missing.any(axis=1))
+        with_holes = _safe_indexing(X, np.flatnonzero(gaps))
+        averaged = self._averager().answer(method, with_holes)
         if gaps.all():
             return averaged
-        own = np.asarray(ask(_safe_indexing(X, np.flatnonzero(~gaps))))
-        dtype = np.result_type(own, averaged)
-        result = np.zeros((len(gaps), *averaged.shape[1:]), dtype=dtype)
-        result[gaps] = averaged
-        if averaged.ndim > own.ndim:  # a standard deviation of zero comes with it
-            result[~gaps, ..., 0] = own
-        else:
-            result[~gaps] = own
+        whole = _safe_indexing(X, np.flatnonzero(~gaps))
+        own = np.asarray(getattr(self.estimator_, method)(whole))
+        shape = (len(gaps), *averaged.shape[1:])
+        result = np.empty(shape, dtype=np.result_type(own, averaged))
+        result[gaps], result[~gaps] = averaged, own
         return result
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of a classifier, R² of a regressor.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-        y : array-like of shape (n_samples,)
-            True targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            At most 1.
-        """
-        measure = accuracy_score if is_classifier(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = False
-        return tags
-
-
-def _scoring(model: Any) -> str | None:
-    """The method whose answers are averaged to find a class."""
-    for method in ("predict_proba", "decision_function"):
-        if hasattr(model, method):
-            return method
-    return None
-
-
-def _distance(averager: Averager, masked: Any, whole: Any) -> float:
-    """Mean squared difference between averages and the answers on whole rows."""
-    if not is_classifier(averager.estimator):
-        average = averager.predictions(masked)[0]
-        answers = averager.estimator.predict(whole)
-    elif _scoring(averager.estimator) == "predict_proba":
-        average = averager.probabilities(masked)
-        answers = averager.estimator.predict_proba(whole)
-    else:  # scores have no bounds: compare what they would be as probabilities
-        average = _as_shares(averager.decisions(masked))
-        answers = _as_shares(averager.estimator.decision_function(whole))
-    return float(np.mean((average - answers) ** 2))
-
-
-def _as_shares(scores: Any) -> Any:
-    from scipy.special import expit, softmax
-
-    return expit(scores) if scores.ndim == 1 else softmax(scores, axis=1)
-
-
-def _read(estimator: Any, X: Any, y: Any, *, reset: bool, supervised: bool) -> Any:
-    """X and y checked; an array of floats, or the data frame as it is."""
-    options: dict[str, Any] = {"reset": reset}
-    if hasattr(X, "columns"):
-        options["skip_check_array"] = True
-    else:
-        options |= {
-            "dtype": [np.float64, np.float32],
-            "ensure_all_finite": "allow-nan",
-        }
-    if not supervised:
-        return validate_data(estimator, X, **options), None
-    X, y = validate_data(estimator, X, y, **options)
-    return X, np.asarray(y)
+def _is_scored(model: Any) -> bool:
+    return hasattr(model, "predict_proba") or hasattr(model, "decision_function")

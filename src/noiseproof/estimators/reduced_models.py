@@ -11,25 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from noiseproof._sklearn import (
-    HasMethods,
-    Interval,
-    _check_sample_weight,
-    _safe_indexing,
-)
+from noiseproof._sklearn import HasMethods, Interval, _safe_indexing
 from noiseproof.conditionals import holes
-from noiseproof.estimators.average_over_missing import AverageOverMissing, _read
-from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.meta import Delegator, _has
+from noiseproof.estimators.average_over_missing import AverageOverMissing
+from noiseproof.estimators.known_missing import KnownMissing
 
 _FITTING = RLock()  # one fit at a time: two threads may meet the same pattern at once
 
 
-class ReducedModels(Delegator):
+class ReducedModels(KnownMissing):
     """One model for each pattern of missing columns, fitted on the columns that stay.
 
     The gold standard where few sensors fail: nothing is filled in, and nothing is
@@ -90,10 +82,6 @@ class ReducedModels(Delegator):
         self.max_patterns = max_patterns
         self.verbose = verbose
 
-    @staticmethod
-    def _default() -> Any:
-        return DropoutLogisticRegression()
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the model for rows without holes, and keep the training rows.
 
@@ -112,13 +100,7 @@ class ReducedModels(Delegator):
         self : ReducedModels
             Fitted.
         """
-        self._validate_params()
-        base = self._base()
-        X, y = _read(self, X, y, reset=True, supervised=True)
-        if sample_weight is not None:
-            if not has_fit_parameter(base, "sample_weight"):
-                raise TypeError(f"{type(base).__name__} does not take sample_weight.")
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        X, y, sample_weight = self._read_training(X, y, sample_weight)
         self.rows_, self.targets_, self.weights_ = X, y, sample_weight
         self.models_: dict[str, Any] = {}
         self.others_ = None
@@ -155,7 +137,7 @@ class ReducedModels(Delegator):
                 if self.verbose:
                     count, columns = len(self.models_) + 1, key.count("1")
                     print(
-                        f"[ReducedModels] model {count} of at most {self.max_patterns}: "
+                        f"[ReducedModels] model {count} (at most {self.max_patterns}): "
                         f"{columns} of {len(key)} columns, for {n_rows} rows"
                     )
                 model = self._fit_on(np.array(list(key)) == "1")
@@ -166,26 +148,19 @@ class ReducedModels(Delegator):
                 self.others_ = averaged.set_params(random_state=0).fit(self.rows_)
             return None
 
-    def _delegate(self, method: str, X: Any) -> Any:
-        check_is_fitted(self)
-        X, _ = _read(self, X, None, reset=False, supervised=False)
-        missing = holes(X)
-        if not missing.any():
-            return getattr(self.estimator_, method)(X)
+    def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
         keys = np.array(["".join(row) for row in np.where(missing, "0", "1")])
         patterns, inverse, counts = np.unique(
             keys, return_inverse=True, return_counts=True
         )
         parts, places = [], []
         for i in np.argsort(-counts, kind="stable"):
-            rows = np.flatnonzero(inverse == i)
-            parts.append(
-                self._answer(method, str(patterns[i]), _safe_indexing(X, rows))
-            )
-            places.append(rows)
+            places.append(np.flatnonzero(inverse == i))
+            rows = _safe_indexing(X, places[-1])
+            parts.append(self._answer_pattern(method, str(patterns[i]), rows))
         return np.concatenate(parts)[np.argsort(np.concatenate(places))]
 
-    def _answer(self, method: str, key: str, X: Any) -> Any:
+    def _answer_pattern(self, method: str, key: str, X: Any) -> Any:
         if "0" not in key:
             return getattr(self.estimator_, method)(X)
         model = self._model(key, X.shape[0])
@@ -194,79 +169,6 @@ class ReducedModels(Delegator):
         if "1" not in key:
             return _of_nothing(model, method, X.shape[0])
         return getattr(model, method)(_columns(X, np.array(list(key)) == "1"))
-
-    def predict(self, X: Any) -> Any:
-        """Predict, each row by the model of its pattern.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Predictions.
-        """
-        return self._delegate("predict", X)
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities, each row by the model of its pattern.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            One column for each class.
-        """
-        return self._delegate("predict_proba", X)
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores, each row by the model of its pattern.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-
-        Returns
-        -------
-        scores : array of shape (n_samples,) or (n_samples, n_classes)
-            As the estimator's own.
-        """
-        return self._delegate("decision_function", X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of a classifier, R² of a regressor.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
-        y : array-like of shape (n_samples,)
-            True targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            At most 1.
-        """
-        measure = accuracy_score if is_classifier(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = False
-        return tags
 
 
 def _columns(X: Any, there: NDArray[np.bool_]) -> Any:
