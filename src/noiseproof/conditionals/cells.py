@@ -54,10 +54,12 @@ class Cells:
                 _distinct(column) if _kind(column) == "words" else None
                 for _, column in pairs
             ]
+            self.times = [_unit(column) for _, column in pairs]
         else:
             X = _as_array(X)
             self.names = [f"{j}" for j in range(X.shape[1])]
             self.words = [None] * X.shape[1]
+            self.times = [None] * X.shape[1]
         codes = self.codes(X)
         seen = ~np.isnan(codes)
         if not seen.any():
@@ -97,7 +99,7 @@ class Cells:
         for j, (name, column) in enumerate(pairs):
             words = self.words[j]
             if words is None:
-                codes[:, j] = _as_numbers(column, name)
+                codes[:, j] = _as_numbers(column, name, self.times[j])
             else:
                 codes[:, j] = _places(column, words, name)
         return codes
@@ -136,16 +138,15 @@ class Cells:
             return codes.astype(_as_array(like).dtype, copy=False)
         filled, kept = {}, {}
         for j, (name, column) in enumerate(_columns(like)):
-            words = self.words[j]
+            words, unit = self.words[j], self.times[j]
             if words is not None:
                 values = words[codes[:, j].astype(np.intp)]
                 truth = all(isinstance(word, bool | np.bool_) for word in words)
                 filled[name] = values.astype(bool) if truth else values
                 if str(column.dtype) == "category":
                     kept[name] = column.dtype
-            elif _kind(column) == "times":
-                stamps = codes[:, j].astype(np.int64)
-                filled[name] = stamps.view(np.asarray(column).dtype)
+            elif unit is not None:
+                filled[name] = codes[:, j].astype(np.int64).view(unit)
             else:
                 filled[name] = codes[:, j]
         frame = type(like)(filled)
@@ -208,13 +209,22 @@ def _kind(column: Any) -> str:
     return "numbers" if kind in _NUMBERS else "times" if kind in _TIMES else "words"
 
 
-def _as_numbers(column: Any, name: Any) -> Array:
+def _unit(column: Any) -> str | None:
+    """The dtype in which times are counted, if a column holds times."""
+    if _kind(column) != "times":
+        return None
+    return (
+        "datetime64[us]" if np.asarray(column).dtype.kind == "M" else "timedelta64[us]"
+    )
+
+
+def _as_numbers(column: Any, name: Any, unit: str | None) -> Array:
     missing = _missing(column)
     values = np.zeros(len(missing))
     try:
         present = np.asarray(column)[~missing]
-        if present.dtype.kind in _TIMES:
-            present = present.view(np.int64)
+        if unit is not None:
+            present = present.astype(unit).view(np.int64)
         values[~missing] = present.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(

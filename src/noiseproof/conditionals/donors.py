@@ -17,7 +17,7 @@ from noiseproof.conditionals.regression import Regression, regression_of
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-_BLOCK = 2**21  # numbers in a temporary array
+_BLOCK = 2**20  # numbers in a temporary array
 _BANDWIDTHS = 0.25 * 2.0 ** np.arange(0, 6, 0.5)  # in standard deviations
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose among them
 _MASKED_ROWS = 100  # for each rate

@@ -150,7 +150,7 @@ class AverageOverMissing(KnownMissing):
         """The estimator, fitted on rows whose holes are filled if it takes none."""
         fitted = clone(base)
         if isinstance(base, FrozenEstimator):
-            return fitted.fit(X)
+            return fitted
         gaps = np.asarray(holes(X).any(axis=1))
         if gaps.any() and not get_tags(base).input_tags.allow_nan:
             weighted = has_fit_parameter(base, "sample_weight")
