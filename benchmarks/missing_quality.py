@@ -4,7 +4,8 @@
     python benchmarks/missing_quality.py digits,wine 3
 
 Models are fitted on complete halves of the data (at most 1,500 rows); of the cells of
-at most 600 other rows a share is missing at random. Each cell of the table is a mean
+at most 600 other rows a share is missing at random. Imputers get standardised features,
+which are then scaled back; "KNN raw" gets them as they are, as averaging does. Each cell of the table is a mean
 over seeds; `*` marks the best, `~` what is within one standard error of it, the error
 being that of the paired differences over seeds. The last lines count cells.
 """
@@ -44,6 +45,7 @@ MODELS = {
 FILLS = {
     "mean": SimpleImputer(),
     "KNN": KNNImputer(),
+    "KNN raw": KNNImputer(),
     "iterative": IterativeImputer(max_iter=5, n_nearest_features=20, random_state=0),
 }
 AVERAGES = {"donors": "donors", "Gaussian": "joint-gaussian", "auto": "auto"}
@@ -54,6 +56,7 @@ def main() -> None:
     names = sys.argv[1].split(",") if len(sys.argv) > 1 else list(DATA)
     seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     warnings.simplefilter("ignore")
+    print(" " * 24 + ", ".join([*FILLS, *AVERAGES]) + ": accuracy | log-loss")
     wins = {
         measure: np.zeros((2, len(AVERAGES))) for measure in ("accuracy", "log-loss")
     }
@@ -77,8 +80,7 @@ def judge(name: str, seed: int, scores: Scores) -> None:
     order = rng.permutation(len(y))
     n = min(len(y) // 2, 1500)
     train, test = order[:n], order[n : n + 600]
-    scaler = StandardScaler().fit(X[train])  # so that imputers see comparable features
-    X, T = scaler.transform(X[train]), scaler.transform(X[test])
+    X, T = X[train], X[test]
     models = {label: model.fit(X, y[train]) for label, model in MODELS.items()}
     averages = {
         (label, average): AverageOverMissing(
@@ -89,7 +91,10 @@ def judge(name: str, seed: int, scores: Scores) -> None:
     }
     for rate in (0.2, 0.5, 0.8):
         Q = np.where(rng.random(T.shape) < rate, np.nan, T)
-        filled = {fill: imputer.fit(X).transform(Q) for fill, imputer in FILLS.items()}
+        filled = {
+            fill: fill_in(imputer, X, Q, scaled=fill != "KNN raw")
+            for fill, imputer in FILLS.items()
+        }
         for label, model in models.items():
             row = scores.setdefault((name, label, rate), {})
             for fill, rows in filled.items():
@@ -97,6 +102,15 @@ def judge(name: str, seed: int, scores: Scores) -> None:
             for average in AVERAGES:
                 averaged = averages[label, average]
                 row.setdefault(average, []).append(measure(averaged, Q, y[test]))
+
+
+def fill_in(imputer: Any, X: Any, Q: Any, scaled: bool) -> Any:
+    """Rows without holes."""
+    if not scaled:
+        return imputer.fit(X).transform(Q)
+    scaler = StandardScaler().fit(X)
+    filled = imputer.fit(scaler.transform(X)).transform(scaler.transform(Q))
+    return np.where(np.isnan(Q), scaler.inverse_transform(filled), Q)
 
 
 def measure(model: Any, X: Any, y: Any) -> tuple[float, float]:

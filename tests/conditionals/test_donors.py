@@ -20,7 +20,7 @@ def test_weights_are_those_of_the_kernel(rng):
     row = np.array([[0.3, -0.2, np.nan]])
     model = Donors(n_donors=12, bandwidth=0.8, corrected=False).fit(X)
     draws = model.draws(row)
-    scale = X.std(axis=0)[:2]
+    scale = model.cells_.scales[:2]
     squares = (((X[:, :2] - row[0, :2]) / scale) ** 2).sum(axis=1)
     weights = np.exp(-squares / (2 * 0.8**2))
     by_value = dict(zip(X[:, 2], weights / weights.sum(), strict=True))
@@ -74,6 +74,15 @@ def test_bandwidth_fits_the_data(rng):
     far = rng.normal(size=(400, 3))
     assert Donors().fit(near).bandwidth_ < 0.7 * Donors().fit(far).bandwidth_
     assert Donors(bandwidth=0.3).fit(near).bandwidth_ == 0.3
+
+
+def test_pixels_are_compared_in_one_unit_and_other_columns_in_their_own(rng):
+    from sklearn.datasets import load_digits, load_wine
+
+    pixels, wines = load_digits().data[:500], load_wine().data
+    scales = Donors().fit(pixels).cells_.scales
+    assert np.std(scales) < 0.6 * np.std(pixels.std(axis=0))
+    np.testing.assert_allclose(Donors().fit(wines).cells_.scales, wines.std(axis=0))
 
 
 @pytest.fixture

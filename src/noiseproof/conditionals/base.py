@@ -85,15 +85,16 @@ class Conditional(BaseEstimator, ABC):
         codes = self.cells_.codes(X)
         incomplete = np.flatnonzero(np.isnan(codes).any(axis=1))
         filled, weights = self._fill(codes[incomplete], n_draws)
-        k = filled.shape[1]
         counts = np.ones(len(codes), dtype=np.intp)
-        counts[incomplete] = k
+        counts[incomplete] = filled.shape[1]
         origin = np.repeat(np.arange(len(codes)), counts)
-        rows, all_weights = codes[origin], np.ones(len(origin))
-        places = np.flatnonzero(np.isin(origin, incomplete))
-        rows[places] = filled.reshape(-1, codes.shape[1])
-        all_weights[places] = weights.ravel()
-        return Draws(self.cells_.table(rows, X), all_weights, origin)
+        rows, weights = filled.reshape(-1, codes.shape[1]), weights.ravel()
+        if len(incomplete) < len(codes):
+            drawn = np.isin(origin, incomplete)
+            every, each = codes[origin], np.ones(len(origin))
+            every[drawn], each[drawn] = rows, weights
+            rows, weights = every, each
+        return Draws(self.cells_.table(rows, X), weights, origin)
 
     def mean(self, X: Any) -> Any:
         """X with its holes filled by expectations; by the likeliest word for words.

@@ -8,6 +8,7 @@ their mean, and one indicator for each word of a column.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _NUMBERS, _TIMES = "uif", "mM"  # kinds of dtypes
+_ROWS = 2048  # in a block
 
 
 def holes(X: Any) -> Mask:
@@ -60,31 +62,47 @@ class Cells:
             self.names = [f"{j}" for j in range(X.shape[1])]
             self.words = [None] * X.shape[1]
             self.times = [None] * X.shape[1]
-        codes = self.codes(X)
-        seen = ~np.isnan(codes)
-        if not seen.any():
+        self._measure(self.codes(X))
+        sizes = [1 if words is None else len(words) for words in self.words]
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        self.is_number = np.array([words is None for words in self.words])
+
+    def _measure(self, codes: Array) -> None:
+        """Means, scales and ranges, in blocks: a second copy might be large."""
+        blocks = [codes[start : start + _ROWS] for start in range(0, len(codes), _ROWS)]
+        counts = np.sum([(~np.isnan(block)).sum(axis=0) for block in blocks], axis=0)
+        if not counts.any():
             raise ValueError(
                 "Every cell of X is missing: there is nothing to learn from; pass rows "
                 "with observed cells."
             )
-        if not seen.any(axis=0).all():
-            name = self.names[int(np.argmin(seen.any(axis=0)))]
+        if not counts.all():
+            never = self.names[int(np.argmin(counts))]
             raise ValueError(
-                f"Column {name} of X has no value in any row, so nothing can be said "
+                f"Column {never} of X has no value in any row, so nothing can be said "
                 "about its missing cells; remove the column."
             )
-        counts = seen.sum(axis=0)
-        self.means = np.nansum(codes, axis=0, dtype=np.float64) / counts
-        spread = np.zeros(len(counts))
-        for start in range(0, len(codes), 4096):  # no second copy of the table
-            block = codes[start : start + 4096] - self.means
-            spread += np.nansum(block * block, axis=0)
-        scales = np.sqrt(spread / counts)
+        sums = [np.nansum(block, axis=0, dtype=np.float64) for block in blocks]
+        self.means = np.sum(sums, axis=0) / counts
+        squares = [np.nansum((block - self.means) ** 2, axis=0) for block in blocks]
+        scales = np.sqrt(np.sum(squares, axis=0) / counts)
         self.scales = np.where(scales > 1e-12 * np.abs(self.means), scales, 1.0)
-        self.low, self.high = np.nanmin(codes, axis=0), np.nanmax(codes, axis=0)
-        sizes = [1 if words is None else len(words) for words in self.words]
-        self.owner = np.repeat(np.arange(len(sizes)), sizes)
-        self.is_number = np.array([words is None for words in self.words])
+        self.low = np.fmin.reduce([np.fmin.reduce(block) for block in blocks])
+        self.high = np.fmax.reduce([np.fmax.reduce(block) for block in blocks])
+
+    def in_units(self, share: float) -> Cells:
+        """The same, with scales between own ones (0) and a common one (1).
+
+        Columns in one unit, such as pixels, are best compared as they are: a pixel that
+        hardly ever varies should not count as much as the others.
+        """
+        varies = self.is_number & (self.high > self.low)
+        if not varies.any():
+            return self
+        common = np.sqrt(np.mean(self.scales[varies] ** 2))
+        other = copy(self)
+        other.scales = self.scales ** (1 - share) * common**share
+        return other
 
     def codes(self, X: Any) -> Array:
         """One number for each cell; an array of floats is its own codes."""

@@ -19,6 +19,8 @@ Mask = NDArray[np.bool_]
 
 _BLOCK = 2**20  # numbers in a temporary array
 _BANDWIDTHS = 0.25 * 2.0 ** np.arange(0, 6, 0.5)  # in standard deviations
+_SHARES = (0.0, 0.5, 1.0)  # of a common unit in the scales of features
+_CLEARLY = 0.98  # share of the squared error that another scale must stay below
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose among them
 _MASKED_ROWS = 100  # for each rate
 _TAUGHT_BY = 5000  # rows: enough for covariances
@@ -29,8 +31,10 @@ class Donors(Conditional):
 
     The nearest rows by the observed cells each fill the holes with cells of their own,
     weighted exp(-D²/2h²), less what a row at the distance of the first one left out
-    would get. D² sums squared differences over the observed cells, numbers in standard
-    deviations; two different words count 2. So this is the conditional of a kernel
+    would get. D² sums squared differences over the observed cells: numbers in standard
+    deviations of their column, or in a common unit if that tells masked cells of
+    training rows better (as it does for pixels), or half and half; two different words
+    count 2. So this is the conditional of a kernel
     density estimate with bandwidth h, cut off at `n_donors`. With `corrected` a donor's
     numbers are moved by the linear regression of the missing cells on the differences
     in the observed ones, and kept within the range seen in training. Holes of training
@@ -94,13 +98,23 @@ class Donors(Conditional):
         # in random order, so that rows at equal distance are taken at random
         order = np.random.default_rng(0).permutation(len(codes))[: self.max_rows]
         rows = codes[order]
-        Z, observed = self.cells_.features(rows[:_TAUGHT_BY])
-        self.regression_ = regression_of(Z, observed)
+        self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
-        if self.bandwidth == "auto":
-            self.bandwidth_ = self._best_bandwidth()
+        own, best = self.cells_, np.inf
+        for share in _SHARES if len(rows) > 2 else ():
+            cells = own.in_units(share)
+            self.cells_ = cells
+            self._learn_covariances(self.rows_)
+            bandwidth, error = self._judged(cells.scales / own.scales)
+            if error < _CLEARLY * best:
+                best, chosen = error, (cells, self.regression_, bandwidth)
+        if best < np.inf:
+            self.cells_, self.regression_, self.bandwidth_ = chosen
         else:
-            self.bandwidth_ = float(self.bandwidth)
+            self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
+
+    def _learn_covariances(self, rows: Array) -> None:
+        self.regression_ = regression_of(*self.cells_.features(rows[:_TAUGHT_BY]))
 
     def _completed(self, rows: Array) -> Array:
         """Rows with each hole filled by a draw."""
@@ -117,21 +131,22 @@ class Donors(Conditional):
             rows[part] = np.where(np.isnan(rows[part]), codes, rows[part])
         return rows
 
-    def _best_bandwidth(self) -> float:
-        """The bandwidth of the likeliest kernel density, widened for repetitions.
+    def _judged(self, units: Array) -> tuple[float, float]:
+        """The best bandwidth in these units, and the error of expected masked cells.
 
-        Judged by the density of masked cells given the others. Features that depend on
-        each other count the same difference many times over, as independent ones would
-        not: so many features count as many as there are effective ones.
+        The bandwidth is that of the likeliest kernel density, judged by masked cells of
+        training rows given the others. It is widened where features depend on each
+        other and so count one difference many times over: the features count as many as
+        there are effective ones. Errors are in standard deviations.
         """
-        n = len(self.rows_)
-        if n < 3:
-            return 1.0
-        own = np.tile(np.arange(min(n, _MASKED_ROWS)), len(_RATES))
+        own = np.tile(np.arange(min(len(self.rows_), _MASKED_ROWS)), len(_RATES))
         truth = self.rows_[own]
         rates = np.repeat(_RATES, len(own) // len(_RATES))[:, None]
         masked = np.random.default_rng(0).random(truth.shape) < rates
-        total = np.zeros(len(_BANDWIDTHS))
+        grid = _BANDWIDTHS if self.bandwidth == "auto" else [float(self.bandwidth)]
+        wider = 1.0 / np.sqrt(self.regression_.effective_share())
+        wider = wider if self.bandwidth == "auto" else 1.0
+        likelihoods, errors = np.zeros(len(grid)), np.zeros(len(grid))
         for rows, places in self._nearest(
             np.where(masked, np.nan, truth), self.n_donors, own
         ):
@@ -139,13 +154,18 @@ class Donors(Conditional):
             apart = self._features(truth[rows])[:, None] - self._theirs(places)
             barred = places == own[rows, None]
             squares, edge = _reach(apart, ~holes, self.n_donors, barred)
-            errors = _squares_over(apart[:, : squares.shape[1]], holes)
-            for i, h in enumerate(_BANDWIDTHS):
+            apart = apart[:, : squares.shape[1]] * holes[:, None]
+            misfits = np.einsum("nkp,nkp->nk", apart, apart)
+            apart *= units[self.cells_.owner]
+            for i, h in enumerate(grid):
                 with np.errstate(divide="ignore"):  # no weight, no share
-                    logs = np.log(_weights(squares, edge, h)) - errors / (2 * h**2)
-                total[i] += logsumexp(logs, axis=1).sum() - holes.sum() * np.log(h)
-        best = float(_BANDWIDTHS[int(total.argmax())])
-        return best * float(np.sqrt(1.0 / self.regression_.effective_share()))
+                    logs = np.log(_weights(squares, edge, h)) - misfits / (2 * h**2)
+                likelihoods[i] += logsumexp(logs, axis=1).sum()
+                likelihoods[i] -= holes.sum() * np.log(h)
+                weights = _weights(squares, edge, h * wider)
+                errors[i] += (np.einsum("nk,nkp->np", weights, apart) ** 2).sum()
+        best = int(likelihoods.argmax())
+        return float(grid[best]) * wider, float(errors[best])
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
         k = min(self.n_donors, n_draws or self.n_donors, len(self.rows_))
@@ -197,7 +217,7 @@ class Donors(Conditional):
         that may not help it.
         """
         width = min(k + 1, len(self.rows_))
-        long = max(1, 4 * _BLOCK // len(self.rows_))
+        long = max(1, 2 * _BLOCK // len(self.rows_))
         short = max(1, _BLOCK // (width * len(self.cells_.owner)))
         for start in range(0, len(codes), long):
             part = slice(start, min(start + long, len(codes)))

@@ -177,9 +177,9 @@ def regression_of(
 
 def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, float]:
     """Pairwise covariances, shrunk, and by how much."""
-    M = observed.astype(Z.dtype)
     counts = np.full((Z.shape[1],) * 2, float(len(Z)))
     if not observed.all():
+        M = observed.astype(Z.dtype)
         counts = np.maximum(M.T @ M, 1.0)
     covariance = Z.T @ Z / counts
     diagonal = np.diag(covariance).copy()

@@ -15,7 +15,7 @@ from noiseproof._sklearn import _safe_indexing
 
 Array = NDArray[np.float64]
 
-_BLOCK = 2**22  # numbers in the draws that the model gets at once
+_BLOCK = 2**21  # numbers in the draws that the model gets at once
 _NEGLIGIBLE = 1e-4  # weight of a draw
 _ROUNDING = 1e-9
 _STEPS = np.linspace(-8.5, 8.5, 171)  # of an integral over a standard Gaussian
