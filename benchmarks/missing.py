@@ -1,7 +1,7 @@
 """Donors against KNNImputer: time, growth, memory, and one row alone.
 
     python benchmarks/missing.py
-    python benchmarks/missing.py quick
+    python benchmarks/missing.py 150    # fewer rows to fill
 
 Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for one row
 alone 10,000 x 50 random rows.
@@ -26,9 +26,8 @@ from noiseproof.conditionals import Donors, JointGaussian
 
 
 def main() -> None:
-    quick = "quick" in sys.argv
     X, _, T, _ = mnist()
-    n, m = (3000, 200) if quick else (10_000, 1000)
+    n, m = 10_000, int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     X, T = X[:n], T[:m]
     Q = np.where(np.random.default_rng(0).random(T.shape) < 0.5, np.nan, T)
     donors = Donors().fit(X)

@@ -5,9 +5,10 @@
 
 Models are fitted on complete halves of the data (at most 1,500 rows); of the cells of
 at most 600 other rows a share is missing at random. Imputers get standardised features,
-which are then scaled back; "KNN raw" gets them as they are, as averaging does. Each cell of the table is a mean
-over seeds; `*` marks the best, `~` what is within one standard error of it, the error
-being that of the paired differences over seeds. The last lines count cells.
+which are then scaled back; "KNN raw" gets them as they are, as averaging does. Each
+cell of the table is a mean over seeds; `*` marks the best, `~` what is within one
+standard error of it, the error being that of the paired differences over seeds. The
+last lines count the cells where averaging is at least so near to the best fill-in.
 """
 
 from __future__ import annotations

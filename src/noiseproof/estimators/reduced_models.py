@@ -59,12 +59,12 @@ class ReducedModels(KnownMissing):
     >>> from noiseproof import ReducedModels
     >>> X, y = load_wine(return_X_y=True)
     >>> model = ReducedModels(RandomForestClassifier(random_state=0))
-    >>> model.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
-    1.0
+    >>> round(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 2)
+    0.98
     >>> broken = X[1::2].copy()
     >>> broken[:, [0, 6, 9, 12]] = np.nan
     >>> round(model.score(broken, y[1::2]), 2)
-    0.93
+    0.89
     >>> list(model.models_)
     ['0111110110110']
     """
