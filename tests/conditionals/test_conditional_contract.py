@@ -237,6 +237,8 @@ def test_bad_input(law, rng):
         clone(law).fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(TypeError, match="X is a sparse matrix"):
         clone(law).fit(sp.csr_array(X))
+    with pytest.raises(ValueError, match="X holds an infinite value; use NaN"):
+        clone(law).fit(np.where(X > 5, np.inf, X))
     law = clone(law).fit(X)
     with pytest.raises(
         ValueError, match="X has 3 columns, but the training rows had 6"

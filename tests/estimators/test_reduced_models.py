@@ -117,6 +117,14 @@ def test_no_training_row_for_a_pattern(rng):
         ReducedModels(LinearRegression()).fit(X, np.arange(40.0))
 
 
+def test_training_rows_of_some_classes_only(sensors):
+    X, y, _, _ = sensors
+    holed = X.copy()
+    holed[y == 1, 2] = np.nan
+    with pytest.raises(ValueError, match=r"\[0, 1, 2, 3\] are not of all classes"):
+        ReducedModels(LogisticRegression()).fit(holed, y)
+
+
 def test_threads_share_models(sensors):
     X, y, Q, _ = sensors
     model = ReducedModels(LogisticRegression(max_iter=1000)).fit(X, y)

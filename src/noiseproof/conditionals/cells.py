@@ -110,6 +110,10 @@ class Cells:
         if not _is_frame(X):
             X = _as_array(X)
             self._check_width(X.shape[1], None)
+            if np.isinf(X).any():
+                raise ValueError(
+                    "X holds an infinite value; use NaN for missing cells."
+                )
             return X
         pairs = list(_columns(X))
         self._check_width(len(pairs), [str(name) for name, _ in pairs])

@@ -60,7 +60,7 @@ class Donors(Conditional):
     rows_ : array of shape (n_rows, n_features)
         The training rows kept, as codes.
     regression_ : object
-        The covariance, in units of the features' standard deviations.
+        The covariance of the features, in their scales.
 
     Examples
     --------
@@ -100,18 +100,20 @@ class Donors(Conditional):
         rows = codes[order]
         self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
+        self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
+        if len(rows) > 2:
+            self._choose_units()
+
+    def _choose_units(self) -> None:
+        """Scales, and the bandwidth that suits them, by what masked cells say."""
         own, best = self.cells_, np.inf
-        for share in _SHARES if len(rows) > 2 else ():
-            cells = own.in_units(share)
-            self.cells_ = cells
+        for share in _SHARES:
+            self.cells_ = own.in_units(share)
             self._learn_covariances(self.rows_)
-            bandwidth, error = self._judged(cells.scales / own.scales)
+            bandwidth, error = self._judged(self.cells_.scales / own.scales)
             if error < _CLEARLY * best:
-                best, chosen = error, (cells, self.regression_, bandwidth)
-        if best < np.inf:
-            self.cells_, self.regression_, self.bandwidth_ = chosen
-        else:
-            self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
+                best, chosen = error, (self.cells_, self.regression_, bandwidth)
+        self.cells_, self.regression_, self.bandwidth_ = chosen
 
     def _learn_covariances(self, rows: Array) -> None:
         self.regression_ = regression_of(*self.cells_.features(rows[:_TAUGHT_BY]))
@@ -143,9 +145,9 @@ class Donors(Conditional):
         truth = self.rows_[own]
         rates = np.repeat(_RATES, len(own) // len(_RATES))[:, None]
         masked = np.random.default_rng(0).random(truth.shape) < rates
-        grid = _BANDWIDTHS if self.bandwidth == "auto" else [float(self.bandwidth)]
-        wider = 1.0 / np.sqrt(self.regression_.effective_share())
-        wider = wider if self.bandwidth == "auto" else 1.0
+        grid, wider = np.array([self.bandwidth_]), 1.0
+        if self.bandwidth == "auto":
+            grid, wider = _BANDWIDTHS, self.regression_.effective_share() ** -0.5
         likelihoods, errors = np.zeros(len(grid)), np.zeros(len(grid))
         for rows, places in self._nearest(
             np.where(masked, np.nan, truth), self.n_donors, own
@@ -179,10 +181,8 @@ class Donors(Conditional):
             theirs = self.rows_[places[:, :k]]
             if self.corrected:
                 self._correct(theirs, observed, apart[:, :k])
-            np.copyto(
-                theirs, codes[rows][:, None], where=~np.isnan(codes[rows])[:, None]
-            )
-            filled[rows] = theirs
+            own = codes[rows][:, None]
+            filled[rows] = np.where(np.isnan(own), theirs, own)
         return filled, weights
 
     def _correct(self, theirs: Array, observed: Mask, apart: Array) -> None:
@@ -210,7 +210,7 @@ class Donors(Conditional):
     def _nearest(
         self, codes: Array, k: int, own: Array | None = None
     ) -> Iterator[tuple[slice, Array]]:
-        """Blocks of rows and the places of their k + 1 nearest training rows, unsorted.
+        """Blocks of rows and the places of their k + 1 nearest training rows.
 
         By matrix products in single precision, whose blocks may be long; what is done
         with the neighbours needs shorter ones. `own` names a training row for each row

@@ -125,6 +125,14 @@ class ReducedModels(KnownMissing):
                 )
             X, y = _safe_indexing(X, rows), y[rows]
             weights = None if weights is None else weights[rows]
+            if is_classifier(self) and len(np.unique(y)) < len(
+                np.unique(self.targets_)
+            ):
+                raise ValueError(
+                    "The training rows that have all of the columns "
+                    f"{np.flatnonzero(there).tolist()} are not of all classes; train "
+                    "with more complete rows, or use AverageOverMissing."
+                )
         options = {} if weights is None else {"sample_weight": weights}
         return clone(self._base()).fit(X, y, **options)
 
