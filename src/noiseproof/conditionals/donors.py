@@ -198,7 +198,7 @@ class Donors(Conditional):
 
     def _mean(self, codes: Array) -> Array:
         filled, weights = self._fill(codes, None)
-        mean = np.einsum("nk,nkd->nd", weights, filled)
+        mean = np.einsum("nk,nkj->nj", weights, filled)
         for j in np.flatnonzero(~self.cells_.is_number):
             votes = np.zeros((len(codes), np.sum(self.cells_.owner == j)))
             for i in range(filled.shape[1]):
