@@ -14,8 +14,9 @@ from noiseproof import bounds, datasets, evaluation, groups, report, structured,
 from noiseproof._marginal import SOLVERS
 from noiseproof._marginal.losses import LOSSES
 from noiseproof.attacks import ATTACKS, digit_invariances
+from noiseproof.conditionals import CONDITIONALS
 from noiseproof.estimators import ESTIMATORS
-from noiseproof.noise import NOISES
+from noiseproof.noise import NOISES, Missing
 
 FUNCTIONS = (
     noiseproof.save,
@@ -65,8 +66,16 @@ def page() -> str:
     lines += [
         "",
         "Each answers `variance(x)`, `cgf(x, t)`, `sample(X, rng)`, `at(level)`.",
+        f"`{signature(Missing)}` is for `CorruptedCopies`: {first_line(Missing)}",
         "",
+        "## Conditionals (`noiseproof.conditionals`)",
+        "",
+        "| call | what it does |",
+        "|---|---|",
     ]
+    for cls in CONDITIONALS.values():
+        lines.append(f"| `{signature(cls)}` | {first_line(cls)} |")
+    lines += ["", "Each answers `fit(X)`, `draws(X)`, `mean(X)`.", ""]
     lines += [
         "## Losses (`expectation=`)",
         "",

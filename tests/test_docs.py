@@ -42,7 +42,8 @@ _BRINGS = {
 X_text, y_text = X[:100], y[:100]
 keep = y[:60] < 3
 X_mnist, y_mnist = X[:60][keep], y[:60][keep]
-X_chain = [X[i : i + 3] for i in range(0, 30, 3)]
+sentences = [X[i : i + 3] for i in range(0, 30, 3)]
+tags = [y[i : i + 3] % 2 for i in range(0, 30, 3)]
 """,
 }
 

@@ -3,6 +3,7 @@
 from . import (
     attacks,
     bounds,
+    conditionals,
     datasets,
     evaluation,
     groups,
@@ -16,6 +17,7 @@ from ._deletion import mutual_info_values
 from ._marginal import NoisingPenalty, penalty
 from ._version import __version__
 from .estimators import (
+    AverageOverMissing,
     CorruptedCopies,
     DropoutExponentialClassifier,
     DropoutLogisticRegression,
@@ -26,6 +28,7 @@ from .estimators import (
     DropoutSVC,
     InvariantSVC,
     PartitionEnsemble,
+    ReducedModels,
     RobustLPClassifier,
     RobustPerceptron,
     StructuredSVM,
@@ -35,6 +38,7 @@ from .estimators import (
 from .io import as_sklearn, load, save
 
 __all__ = [
+    "AverageOverMissing",
     "CorruptedCopies",
     "DropoutExponentialClassifier",
     "DropoutLogisticRegression",
@@ -46,6 +50,7 @@ __all__ = [
     "InvariantSVC",
     "NoisingPenalty",
     "PartitionEnsemble",
+    "ReducedModels",
     "RobustLPClassifier",
     "RobustPerceptron",
     "StructuredSVM",
@@ -55,6 +60,7 @@ __all__ = [
     "as_sklearn",
     "attacks",
     "bounds",
+    "conditionals",
     "datasets",
     "evaluation",
     "groups",

@@ -2,7 +2,8 @@
 
 `Interval`, `StrOptions` and `HasMethods` describe legal parameters for
 `BaseEstimator._validate_params`; third-party estimators are expected to use them.
-`_check_sample_weight`, `_safe_indexing` and what `chosen_columns` reads have no public
+`_check_feature_names_in`, `_check_sample_weight`, `_safe_indexing` and what
+`chosen_columns` reads have no public
 counterpart. Callbacks are scikit-learn's from 1.9 on; before, stand-ins leave methods
 as they are.
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -42,6 +43,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "_check_feature_names_in",
     "_check_sample_weight",
     "_safe_indexing",
     "chosen_columns",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noiseproof.estimators.average_over_missing import AverageOverMissing
 from noiseproof.estimators.corrupted_copies import CorruptedCopies
 from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
@@ -12,6 +13,7 @@ from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
 from noiseproof.estimators.dropout_svc import DropoutSVC
 from noiseproof.estimators.invariant_svc import InvariantSVC
 from noiseproof.estimators.partition_ensemble import PartitionEnsemble
+from noiseproof.estimators.reduced_models import ReducedModels
 from noiseproof.estimators.robust_lp import RobustLPClassifier
 from noiseproof.estimators.robust_perceptron import RobustPerceptron
 from noiseproof.estimators.structured_svm import StructuredSVM
@@ -27,6 +29,8 @@ ESTIMATORS: dict[str, type] = {
     "dropout-poisson": DropoutPoissonRegressor,
     "dropout-sgd": DropoutSGDClassifier,
     "corrupted-copies": CorruptedCopies,
+    "average-over-missing": AverageOverMissing,
+    "reduced-models": ReducedModels,
     "robust-lp": RobustLPClassifier,
     "robust-perceptron": RobustPerceptron,
     "virtual-examples": VirtualExamples,
@@ -38,6 +42,7 @@ ESTIMATORS: dict[str, type] = {
 
 __all__ = [
     "ESTIMATORS",
+    "AverageOverMissing",
     "CorruptedCopies",
     "DropoutExponentialClassifier",
     "DropoutLogisticRegression",
@@ -48,6 +53,7 @@ __all__ = [
     "DropoutSVC",
     "InvariantSVC",
     "PartitionEnsemble",
+    "ReducedModels",
     "RobustLPClassifier",
     "RobustPerceptron",
     "StructuredSVM",

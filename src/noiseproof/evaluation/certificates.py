@@ -66,7 +66,7 @@ def certify(
     Parameters
     ----------
     model : classifier
-        Fitted and linear, from any library; see `linear_view` for what is understood. Or a
+        Fitted and linear, from any library; `linear_view` says what it reads. Or a
         `PartitionEnsemble` of any models: then `budget` counts the features that must
         be changed, to whatever values, and `deletion_budget` those that must go missing
         before the votes can turn; both are lower bounds, which nothing smaller beats.

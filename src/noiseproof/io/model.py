@@ -238,16 +238,17 @@ def _trusted_types() -> frozenset[str]:
     """Full names of the members of our registries, of their parts, and of scores."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    from noiseproof._marginal.online import OnlineState
+    from noiseproof._marginal import OnlineState
     from noiseproof.attacks import ATTACKS
+    from noiseproof.conditionals import CONDITIONALS, PARTS
     from noiseproof.estimators import ESTIMATORS
-    from noiseproof.noise import NOISES
+    from noiseproof.noise import NOISES, Missing
     from noiseproof.structured import PROBLEMS, TokenDeletion
     from noiseproof.tables import TableEncoder
 
-    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS)
+    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS, CONDITIONALS)
     members = [member for registry in registries for member in registry.values()]
-    members += [OnlineState, TableEncoder, TokenDeletion]
+    members += [OnlineState, TableEncoder, TokenDeletion, Missing, *PARTS]
     scores = [get_scorer(name)._score_func for name in get_scorer_names()]
     return frozenset(map(_type_name, members + scores)) | frozenset(_PARTS)
 

@@ -6,6 +6,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 from noiseproof.noise.dropout import Dropout, as_noise
 from noiseproof.noise.gaussian import Gaussian
 from noiseproof.noise.laplace import Laplace
+from noiseproof.noise.missing import Missing
 from noiseproof.noise.poisson import Poisson
 
 NOISES: dict[str, type[Noise]] = {
@@ -22,6 +23,7 @@ __all__ = [
     "Dropout",
     "Gaussian",
     "Laplace",
+    "Missing",
     "Noise",
     "Poisson",
     "VarianceLaw",

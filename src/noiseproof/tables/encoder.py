@@ -16,12 +16,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.utils.validation import (
-    _check_feature_names_in,
     check_is_fitted,
 )
 
 from noiseproof._rows import density, read
-from noiseproof._sklearn import StrOptions
+from noiseproof._sklearn import StrOptions, _check_feature_names_in
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
 

@@ -1,0 +1,25 @@
+"""Conditionals: what a missing cell may have been, given those that are there."""
+
+from __future__ import annotations
+
+from noiseproof.conditionals.base import Conditional, Draws
+from noiseproof.conditionals.cells import Cells, has_words, holes
+from noiseproof.conditionals.donors import Donors
+from noiseproof.conditionals.joint_gaussian import JointGaussian
+from noiseproof.conditionals.regression import FactorRegression, FullRegression
+
+CONDITIONALS: dict[str, type[Conditional]] = {
+    "donors": Donors,
+    "joint-gaussian": JointGaussian,
+}
+PARTS = (Cells, FactorRegression, FullRegression)  # of fitted ones, for safe files
+
+__all__ = [
+    "CONDITIONALS",
+    "Conditional",
+    "Donors",
+    "Draws",
+    "JointGaussian",
+    "has_words",
+    "holes",
+]

@@ -1,0 +1,135 @@
+"""Rows as draws of one Gaussian: everything in closed form."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noiseproof._sklearn import Interval, StrOptions
+from noiseproof.conditionals.base import Conditional
+from noiseproof.conditionals.regression import Regression, regression_of
+
+Array = NDArray[Any]
+
+_BLOCK = 2**22  # numbers in a temporary array
+
+
+class JointGaussian(Conditional):
+    """Missing cells by the Gaussian that has the mean and covariance of the rows.
+
+    Given the observed cells, the missing ones are Gaussian: the mean is their linear
+    regression, the covariance what it leaves over. Covariances come from the rows that
+    have both cells, and are shrunk. The fitted object contains no training row, only
+    means and covariances.
+
+    Parameters
+    ----------
+    shrinkage : float or "auto", default="auto"
+        How much covariances are shrunk towards zero, between 0 and 1; "auto" estimates
+        the best amount (Ledoit and Wolf's lemma with a diagonal target).
+    rank : int, default=None
+        Hold the covariance as so many factors plus a diagonal, so that a row costs
+        d·rank². None holds all covariances up to 256 features, and at most 64 factors
+        above.
+
+    Attributes
+    ----------
+    regression_ : object
+        The covariance, in units of the features' standard deviations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from noiseproof.conditionals import JointGaussian
+    >>> x = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> model = JointGaussian().fit(np.hstack([x, 2 * x]))
+    >>> model.mean([[0.5, np.nan]]).round(2)
+    array([[0.5, 1. ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "shrinkage": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "rank": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    keeps_rows = False
+    regression_: Regression
+
+    def __init__(self, shrinkage: float | str = "auto", rank: int | None = None):
+        self.shrinkage = shrinkage
+        self.rank = rank
+
+    def _fit(self, codes: Array) -> None:
+        if not self.cells_.is_number.all():
+            name = self.cells_.names[int(np.argmin(self.cells_.is_number))]
+            raise ValueError(
+                f"Column {name} of X holds words, which JointGaussian cannot fill; use "
+                "Donors, or encode the column first."
+            )
+        Z, observed = self.cells_.features(codes)
+        self.regression_ = regression_of(Z, observed, self.shrinkage, self.rank)
+
+    def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
+        k = self.n_default if n_draws is None else n_draws
+        start = self._starts(k)
+        filled = np.empty((len(codes), k, codes.shape[1]))
+        for rows in self._blocks(len(codes), k):
+            Z, observed = self.cells_.features(codes[rows])
+            # a draw of the whole row, moved to where the observed cells are: what it
+            # differs from them moves its missing cells by their regression
+            moved = self.regression_.expected(observed, Z[:, None, :] - start)
+            drawn = (start + moved) * self.cells_.scales + self.cells_.means
+            filled[rows] = np.where(observed[:, None], codes[rows][:, None], drawn)
+        return filled, np.full((len(codes), k), 1.0 / k)
+
+    def _starts(self, k: int) -> Array:
+        """Draws of whole rows, (k, d), in pairs that cancel: their mean is exact."""
+        half = self.regression_.sample(k // 2, np.random.default_rng(0))
+        if k % 2 == 0:
+            return np.concatenate([half, -half])
+        wider = half * np.sqrt(k / max(k - 1, 1))  # the one in the middle adds nothing
+        return np.concatenate([wider, np.zeros((1, len(self.cells_.means))), -wider])
+
+    def _mean(self, codes: Array) -> Array:
+        return self._fill(codes, 1)[0][:, 0]
+
+    def _blocks(self, n: int, k: int) -> list[slice]:
+        step = max(1, _BLOCK // (k * len(self.cells_.means)))
+        return [slice(start, start + step) for start in range(0, n, step)]
+
+    def scores(
+        self, X: Any, coef: Array, intercept: Array
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Law of linear scores w·x + b of rows with holes.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Rows with holes.
+        coef : array of shape (n_scores, n_features)
+            Weights.
+        intercept : array of shape (n_scores,)
+            Constants.
+
+        Returns
+        -------
+        mean : array of shape (n_samples, n_scores)
+            E[w·x + b | observed cells].
+        covariance : array of shape (n_samples, n_scores, n_scores)
+            What the holes leave open.
+        """
+        codes = self.cells_.codes(X)
+        mean = np.empty((len(codes), len(coef)))
+        covariance = np.empty((len(codes), len(coef), len(coef)))
+        weights = coef * self.cells_.scales
+        for rows in self._blocks(len(codes), len(coef) + 1):
+            Z, observed = self.cells_.features(codes[rows])
+            expected = self.regression_.expected(observed, Z[:, None, :])[:, 0]
+            mean[rows] = expected @ weights.T + coef @ self.cells_.means + intercept
+            of_holes = np.where(observed[:, None, :], 0.0, weights)
+            with_all = self.regression_.times(of_holes)
+            left = with_all - self.regression_.expected(observed, with_all)
+            covariance[rows] = of_holes @ np.swapaxes(left, 1, 2)
+        return mean, covariance

@@ -1,0 +1,253 @@
+"""The linear regression of missing features on observed ones, for any pattern.
+
+Features have mean zero. Their covariance is held in full, and then each distinct
+pattern of missing features costs one Cholesky factorisation of its observed block; or
+as F F' + diag(d) with few factors, and then all patterns of a block of rows share one
+matrix product, and a row costs d·rank² (Woodbury's identity).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh
+from sklearn.utils.extmath import randomized_svd
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+FULL_UP_TO = 256  # features
+_RANK = 64  # factors, where nobody says how many
+_WIDE = 3000  # features, above which no square matrix of them is formed
+_JITTER = 1e-10
+_BLOCK = 2**22  # numbers in a temporary array
+
+
+class FullRegression:
+    """All covariances.
+
+    Parameters
+    ----------
+    covariance : array of shape (d, d)
+        Positive semidefinite; a trace of the identity is added.
+    """
+
+    def __init__(self, covariance: Array):
+        self.covariance = covariance + _JITTER * np.eye(len(covariance))
+
+    def expected(self, observed: Mask, deviations: Array) -> Array:
+        """E[x | observed features] for missing features; the observed as they are.
+
+        Parameters
+        ----------
+        observed : array of bool of shape (n, d)
+            Which features of each row are there.
+        deviations : array of shape (n, k, d)
+            Rows from the mean, k for each pattern; what is not observed is not read.
+        """
+        result = deviations.copy()
+        for rows, seen in _patterns(observed):
+            there, gone = np.flatnonzero(seen), np.flatnonzero(~seen)
+            if not len(gone):
+                continue
+            across = self.covariance[np.ix_(there, gone)]
+            if len(there):
+                within = self.covariance[np.ix_(there, there)]
+                across = cho_solve(cho_factor(within, check_finite=False), across)
+            part = deviations[rows]
+            part[..., gone] = part[..., there] @ across
+            result[rows] = part
+        return result
+
+    def times(self, vectors: Array) -> Array:
+        """Products of vectors with the covariance."""
+        return vectors @ self.covariance
+
+    def effective_share(self) -> float:
+        """How many independent features vary as much as these, by their number."""
+        total = float(np.trace(self.covariance)) ** 2
+        return total / float((self.covariance**2).sum()) / len(self.covariance)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Rows of this covariance, (n, d)."""
+        values, vectors = eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return rng.standard_normal((n, len(values))) @ root.T
+
+
+class FactorRegression:
+    """F F' + diag(d).
+
+    Parameters
+    ----------
+    factors : array of shape (d, rank)
+        F.
+    rest : array of shape (d,)
+        What each feature has for itself; positive.
+    """
+
+    def __init__(self, factors: Array, rest: Array):
+        self.factors, self.rest = factors, rest
+
+    def expected(self, observed: Mask, deviations: Array) -> Array:
+        """As `FullRegression.expected`."""
+        n, k, d = deviations.shape
+        rank = self.factors.shape[1]
+        scaled = self.factors / self.rest[:, None]
+        result = np.where(observed[:, None, :], deviations, 0.0)
+        moments = (result.reshape(n * k, d) @ scaled).reshape(n, k, rank)
+        precision = self._precision(observed, scaled)
+        scores = np.linalg.solve(precision, np.swapaxes(moments, 1, 2))
+        guess = np.swapaxes(scores, 1, 2).reshape(n * k, rank) @ self.factors.T
+        np.copyto(result, guess.reshape(n, k, d), where=~observed[:, None, :])
+        return result
+
+    def _precision(self, observed: Mask, scaled: Array) -> Array:
+        """I + F_o' D_o⁻¹ F_o for all rows, a product for each block of features."""
+        d, rank = self.factors.shape
+        upper = np.triu_indices(rank)
+        packed = np.zeros((len(observed), len(upper[0])))
+        step = max(1, _BLOCK // len(upper[0]))
+        for start in range(0, d, step):
+            part = slice(start, start + step)
+            outer = scaled[part][:, upper[0]] * self.factors[part][:, upper[1]]
+            packed += observed[:, part].astype(np.float64) @ outer
+        precision = np.empty((len(observed), rank, rank))
+        precision[:, upper[0], upper[1]] = packed
+        precision[:, upper[1], upper[0]] = packed
+        precision[:, range(rank), range(rank)] += 1.0
+        return precision
+
+    def times(self, vectors: Array) -> Array:
+        """Products of vectors with the covariance."""
+        return (vectors @ self.factors) @ self.factors.T + vectors * self.rest
+
+    def effective_share(self) -> float:
+        """As `FullRegression.effective_share`."""
+        within = self.factors.T @ self.factors
+        own = (self.factors**2).sum(axis=1)
+        squares = (within**2).sum() + (self.rest * (2 * own + self.rest)).sum()
+        return float((own + self.rest).sum() ** 2 / squares / len(self.rest))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Rows of this covariance, (n, d)."""
+        d, rank = self.factors.shape
+        common = rng.standard_normal((n, rank)) @ self.factors.T
+        return common + rng.standard_normal((n, d)) * np.sqrt(self.rest)
+
+
+Regression = FullRegression | FactorRegression
+
+
+def regression_of(
+    Z: Array, observed: Mask, shrinkage: float | str = "auto", rank: int | None = None
+) -> Regression:
+    """The regression that rows with or without holes teach.
+
+    Covariances are means over the rows in which both features are observed. "auto"
+    shrinks them towards zero by what Ledoit and Wolf's lemma says for a diagonal target
+    (Schäfer and Strimmer 2005): the estimated variance of all covariances by their sum
+    of squares.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+        Rows of mean zero and variance one, with zeros in their holes.
+    observed : array of bool of shape (n, d)
+        Where there are none.
+    shrinkage : float or "auto"
+        Between 0 and 1.
+    rank : int or None
+        Number of factors; None holds all covariances up to 256 features, and chooses
+        above.
+    """
+    n, d = Z.shape
+    if d > _WIDE:
+        return _wide_factors(Z, observed, shrinkage, rank)
+    covariance, amount = _shrunk(Z, observed, shrinkage)
+    if rank is None and d <= FULL_UP_TO:
+        return FullRegression(_repaired(covariance, amount, observed))
+    count = min(rank or _RANK, d - 1, n) or 1
+    values, vectors = eigh(covariance, subset_by_index=[d - count, d - 1])
+    trace = float(np.trace(covariance))
+    return _factors(values, vectors, np.diag(covariance), trace, rank)
+
+
+def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, float]:
+    """Pairwise covariances, shrunk, and by how much."""
+    counts = np.full((Z.shape[1],) * 2, float(len(Z)))
+    if not observed.all():
+        M = observed.astype(Z.dtype)
+        counts = np.maximum(M.T @ M, 1.0)
+    covariance = Z.T @ Z / counts
+    diagonal = np.diag(covariance).copy()
+    if shrinkage == "auto":
+        squares = Z * Z
+        noise = (squares.T @ squares / counts - covariance**2) / counts
+        np.fill_diagonal(noise, 0.0)
+        off = covariance - np.diag(diagonal)
+        amount = float(np.clip(noise.sum() / max((off**2).sum(), 1e-300), 0.0, 1.0))
+    else:
+        amount = float(shrinkage)
+    covariance *= 1.0 - amount
+    np.fill_diagonal(covariance, diagonal)
+    return covariance, amount
+
+
+def _repaired(covariance: Array, amount: float, observed: Mask) -> Array:
+    """Pairwise covariances need not be possible together: then clip eigenvalues."""
+    if observed.all():
+        return covariance
+    values, vectors = eigh(covariance)
+    floor = max(amount, 1e-3) * float(np.mean(np.diag(covariance)))
+    if values[0] >= floor:
+        return covariance
+    clipped = (vectors * np.maximum(values, floor)) @ vectors.T
+    back = np.sqrt(np.diag(covariance) / np.diag(clipped))
+    return clipped * back[:, None] * back
+
+
+def _factors(
+    values: Array, vectors: Array, diagonal: Array, trace: float, rank: int | None
+) -> FactorRegression:
+    """Principal factors: what the other directions have on average is left out."""
+    d = len(diagonal)
+    if rank is None:  # those that explain more than a feature of its own would
+        kept = values > 1.0
+        kept[-1] = True
+        values, vectors = values[kept], vectors[:, kept]
+    noise = max(trace - float(values.sum()), 0.0) / max(d - len(values), 1)
+    factors = vectors * np.sqrt(np.maximum(values - noise, 0.0))
+    rest = diagonal - (factors**2).sum(axis=1)
+    return FactorRegression(
+        factors, np.maximum(rest, 1e-3 * np.maximum(diagonal, 1e-9))
+    )
+
+
+def _wide_factors(
+    Z: Array, observed: Mask, shrinkage: float | str, rank: int | None
+) -> FactorRegression:
+    """Factors by a randomised decomposition, for more features than fit a square."""
+    n, d = Z.shape
+    some = np.random.default_rng(0).choice(d, _WIDE // 2, replace=False)
+    amount = _shrunk(Z[:, some], observed[:, some], shrinkage)[1]
+    share = np.sqrt(np.maximum(observed.mean(axis=0), 1.0 / n))
+    count = min(rank or _RANK, n, d - 1)
+    _, spread, directions = randomized_svd(
+        Z / (share * np.sqrt(n)), count, n_iter=4, random_state=0
+    )
+    values = (1.0 - amount) * spread[::-1] ** 2
+    diagonal = (Z**2).sum(axis=0) / np.maximum(observed.sum(axis=0), 1)
+    return _factors(values, directions[::-1].T, diagonal, float(diagonal.sum()), rank)
+
+
+def _patterns(observed: Mask) -> Any:
+    """Rows of each distinct pattern, and the pattern."""
+    keys = np.packbits(observed, axis=1)
+    _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(inverse.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.ravel(), minlength=len(first)))
+    for i, rows in enumerate(np.split(order, ends[:-1])):
+        yield rows, observed[first[i]]

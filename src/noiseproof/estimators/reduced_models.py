@@ -1,0 +1,193 @@
+"""A model for each pattern of missing columns, fitted when it is first met."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from threading import RLock
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
+
+from noiseproof._sklearn import HasMethods, Interval, _safe_indexing
+from noiseproof.conditionals import holes
+from noiseproof.estimators.average_over_missing import AverageOverMissing
+from noiseproof.estimators.known_missing import KnownMissing
+
+_FITTING = RLock()  # one fit at a time: two threads may meet the same pattern at once
+
+
+class ReducedModels(KnownMissing):
+    """One model for each pattern of missing columns, fitted on the columns that stay.
+
+    The gold standard where few sensors fail: nothing is filled in, and nothing is
+    assumed about the missing cells. A pattern's model is fitted when a row with that
+    pattern is first met, on the training rows that have all of its columns, and kept.
+    Rows without holes get the estimator fitted on all columns. The fitted object
+    contains the training rows. Several threads may predict at once.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        What to fit. None means `DropoutLogisticRegression`.
+    max_patterns : int, default=64
+        How many patterns get a model of their own: the first ones met, and of those met
+        in one call the most frequent. Rows of any other pattern are answered by
+        `AverageOverMissing` around the estimator for all columns, which needs no fit
+        for each pattern.
+    verbose : bool, default=False
+        Whether to print a line for each model that is fitted.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The model for rows without holes.
+    models_ : dict
+        A model for each pattern met: its key has a 1 for each column that is there.
+    classes_ : array of shape (n_classes,)
+        Labels, if the estimator has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from noiseproof import ReducedModels
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = ReducedModels(RandomForestClassifier(random_state=0))
+    >>> round(model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]), 2)
+    0.98
+    >>> broken = X[1::2].copy()
+    >>> broken[:, [0, 6, 9, 12]] = np.nan
+    >>> round(model.score(broken, y[1::2]), 2)
+    0.89
+    >>> list(model.models_)
+    ['0111110110110']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "max_patterns": [Interval(Integral, 0, None, closed="left")],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self, estimator: Any = None, max_patterns: int = 64, verbose: bool = False
+    ):
+        self.estimator = estimator
+        self.max_patterns = max_patterns
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model for rows without holes, and keep the training rows.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Training rows. Those with holes serve the models that need none of their
+            missing columns, and all models if the estimator takes NaN.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : ReducedModels
+            Fitted.
+        """
+        X, y, sample_weight = self._read_training(X, y, sample_weight)
+        self.rows_, self.targets_, self.weights_ = X, y, sample_weight
+        self.models_: dict[str, Any] = {}
+        self.others_ = None
+        self._keep(self._fit_on(np.ones(X.shape[1], dtype=bool)))
+        return self
+
+    def _fit_on(self, there: NDArray[np.bool_]) -> Any:
+        """A model of some columns, fitted on the rows that have them all."""
+        X, y, weights = self.rows_, self.targets_, self.weights_
+        if not there.any():
+            dummy = DummyClassifier if is_classifier(self) else DummyRegressor
+            return dummy().fit(np.zeros((len(y), 1)), y, sample_weight=weights)
+        X = _columns(X, there)
+        gaps = holes(X).any(axis=1)
+        if gaps.any() and not get_tags(self._base()).input_tags.allow_nan:
+            rows = np.flatnonzero(~gaps)
+            if not len(rows):
+                raise ValueError(
+                    "No training row has all of the columns "
+                    f"{np.flatnonzero(there).tolist()}, which rows with this pattern "
+                    "have; train with more complete rows, or use AverageOverMissing."
+                )
+            X, y = _safe_indexing(X, rows), y[rows]
+            weights = None if weights is None else weights[rows]
+            if is_classifier(self) and len(np.unique(y)) < len(
+                np.unique(self.targets_)
+            ):
+                raise ValueError(
+                    "The training rows that have all of the columns "
+                    f"{np.flatnonzero(there).tolist()} are not of all classes; train "
+                    "with more complete rows, or use AverageOverMissing."
+                )
+        options = {} if weights is None else {"sample_weight": weights}
+        return clone(self._base()).fit(X, y, **options)
+
+    def _model(self, key: str, n_rows: int) -> Any:
+        """The model of a pattern, fitted if there is room; else the one for all."""
+        with _FITTING:
+            if key in self.models_:
+                return self.models_[key]
+            if len(self.models_) < self.max_patterns:
+                if self.verbose:
+                    count, columns = len(self.models_) + 1, key.count("1")
+                    print(
+                        f"[ReducedModels] model {count} (at most {self.max_patterns}): "
+                        f"{columns} of {len(key)} columns, for {n_rows} rows"
+                    )
+                model = self._fit_on(np.array(list(key)) == "1")
+                self.models_ = {**self.models_, key: model}
+                return model
+            if self.others_ is None:
+                averaged = AverageOverMissing(FrozenEstimator(self.estimator_))
+                self.others_ = averaged.set_params(random_state=0).fit(self.rows_)
+            return None
+
+    def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
+        keys = np.array(["".join(row) for row in np.where(missing, "0", "1")])
+        patterns, inverse, counts = np.unique(
+            keys, return_inverse=True, return_counts=True
+        )
+        parts, places = [], []
+        for i in np.argsort(-counts, kind="stable"):
+            places.append(np.flatnonzero(inverse == i))
+            rows = _safe_indexing(X, places[-1])
+            parts.append(self._answer_pattern(method, str(patterns[i]), rows))
+        return np.concatenate(parts)[np.argsort(np.concatenate(places))]
+
+    def _answer_pattern(self, method: str, key: str, X: Any) -> Any:
+        if "0" not in key:
+            return getattr(self.estimator_, method)(X)
+        model = self._model(key, X.shape[0])
+        if model is None:
+            return getattr(self.others_, method)(X)
+        if "1" not in key:
+            return _of_nothing(model, method, X.shape[0])
+        return getattr(model, method)(_columns(X, np.array(list(key)) == "1"))
+
+
+def _columns(X: Any, there: NDArray[np.bool_]) -> Any:
+    """Some columns of an array or a data frame."""
+    return _safe_indexing(X, np.flatnonzero(there), axis=1)
+
+
+def _of_nothing(model: Any, method: str, n: int) -> Any:
+    """What a model of no columns says: the share of each class, or the mean."""
+    nothing = np.zeros((n, 1))
+    if method != "decision_function":
+        return getattr(model, method)(nothing)
+    logs = np.log(model.predict_proba(nothing))
+    return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs

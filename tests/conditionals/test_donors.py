@@ -1,0 +1,165 @@
+"""Donors: weights, words, sizes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits, load_wine
+
+from noiseproof.conditionals import Donors
+
+
+def test_only_rows_that_agree_help(rng):
+    X = np.repeat([[0.0, 1.0], [10.0, 5.0]], 50, axis=0) + 0.01 * rng.normal(
+        size=(100, 2)
+    )
+    filled = Donors(corrected=False).fit(X).mean([[0.0, np.nan], [10.0, np.nan]])
+    np.testing.assert_allclose(filled[:, 1], [1.0, 5.0], atol=0.02)
+
+
+def test_weights_are_those_of_the_kernel(rng):
+    X = rng.normal(size=(12, 3))
+    row = np.array([[0.3, -0.2, np.nan]])
+    model = Donors(n_donors=12, bandwidth=0.8, corrected=False).fit(X)
+    draws = model.draws(row)
+    scale = model.cells_.scales[:2]
+    squares = (((X[:, :2] - row[0, :2]) / scale) ** 2).sum(axis=1)
+    weights = np.exp(-squares / (2 * 0.8**2))
+    by_value = dict(zip(X[:, 2], weights / weights.sum(), strict=True))
+    expected = [by_value[value] for value in draws.rows[:, 2]]
+    np.testing.assert_allclose(draws.weights, expected, rtol=1e-6)
+
+
+def test_weights_fall_to_zero_at_the_first_row_left_out():
+    X = np.column_stack([np.arange(10.0), np.arange(10.0)])
+    draws = Donors(n_donors=3, bandwidth=100.0).fit(X).draws([[0.0, np.nan]])
+    assert list(draws.weights) == sorted(draws.weights, reverse=True)
+    np.testing.assert_allclose(draws.weights, [9 / 22, 8 / 22, 5 / 22], atol=1e-3)
+
+
+def test_correction_moves_donors_along_the_regression(rng):
+    x = np.linspace(-1, 1, 400)
+    X = np.column_stack([x, 2 * x])
+    row = [[0.123, np.nan]]
+    plain = Donors(n_donors=1, corrected=False).fit(X).mean(row)[0, 1]
+    moved = Donors(n_donors=1).fit(X).mean(row)[0, 1]
+    assert abs(plain - 0.246) > 1e-4
+    assert moved == pytest.approx(0.246, abs=1e-4)
+
+
+def test_draws_stay_in_the_range_of_the_training_rows(rng):
+    x = rng.exponential(size=(300, 1))
+    X = np.hstack([x, x + 0.1 * rng.exponential(size=(300, 1))])
+    rows = Donors().fit(X).draws(np.column_stack([[-3.0, 50.0], [np.nan] * 2])).rows
+    assert rows[:, 1].min() >= X[:, 1].min()
+    assert rows[:, 1].max() <= X[:, 1].max()
+
+
+def test_many_rows_are_sampled(rng):
+    X = rng.normal(size=(500, 2))
+    model = Donors(max_rows=100).fit(X)
+    assert model.rows_.shape == (100, 2)
+    np.testing.assert_array_equal(model.rows_, Donors(max_rows=100).fit(X).rows_)
+    assert {tuple(row) for row in model.rows_} <= {tuple(row) for row in X}
+
+
+def test_training_rows_are_a_copy(rng):
+    X = rng.normal(size=(50, 2))
+    model = Donors().fit(X)
+    before = model.rows_.copy()
+    X[:] = 0
+    np.testing.assert_array_equal(model.rows_, before)
+
+
+def test_bandwidth_fits_the_data(rng):
+    near = rng.integers(0, 5, size=(400, 1)) + 0.001 * rng.normal(size=(400, 3))
+    far = rng.normal(size=(400, 3))
+    assert Donors().fit(near).bandwidth_ < 0.7 * Donors().fit(far).bandwidth_
+    assert Donors(bandwidth=0.3).fit(near).bandwidth_ == 0.3
+
+
+def test_pixels_are_compared_in_one_unit_and_other_columns_in_their_own():
+    pixels, wines = load_digits().data[:500], load_wine().data
+    scales = Donors().fit(pixels).cells_.scales
+    assert np.std(scales) < 0.8 * np.std(pixels.std(axis=0))
+    np.testing.assert_allclose(Donors().fit(wines).cells_.scales, wines.std(axis=0))
+
+
+@pytest.fixture
+def animals(rng):
+    """A frame of words, numbers, truth values, times and categories."""
+    n = 120
+    dog = rng.random(n) < 0.5
+    return pd.DataFrame(
+        {
+            "is": np.where(dog, "dog", "cat"),
+            "kg": np.where(dog, 30.0, 4.0) + rng.normal(size=n),
+            "barks": dog,
+            "legs": np.full(n, 4),
+            "born": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(np.where(dog, 0, 1000), unit="D"),
+            "size": pd.Categorical(np.where(dog, "large", "small")),
+        }
+    )
+
+
+def test_words_are_filled_by_words(animals):
+    model = Donors().fit(animals)
+    holed = animals.head(40).copy()
+    kg = holed["kg"].copy()
+    for name in ("is", "barks", "size", "born"):
+        holed[name] = None
+    holed["size"] = pd.Categorical([None] * 40, categories=["large", "small"])
+    holed["born"] = pd.to_datetime(holed["born"])
+    filled = model.mean(holed)
+    assert (filled["is"] == animals["is"].head(40)).all()
+    assert (filled["size"] == animals["size"].head(40)).all()
+    assert filled["size"].dtype == holed["size"].dtype
+    assert filled["barks"].dtype == bool
+    assert (filled["barks"] == animals["barks"].head(40)).all()
+    assert (abs(filled["born"] - animals["born"].head(40)).dt.days < 100).all()
+    np.testing.assert_array_equal(filled["kg"], kg)
+
+
+def test_words_tell_about_numbers(animals):
+    holed = animals.head(40).copy()
+    holed["kg"] = np.nan
+    filled = Donors().fit(animals).mean(holed)["kg"]
+    assert np.sqrt(np.mean((filled - animals["kg"].head(40)) ** 2)) < 1.5
+
+
+def test_training_rows_with_missing_words(animals, rng):
+    holed = animals.mask(rng.random(animals.shape) < 0.2)
+    model = Donors().fit(holed)
+    assert not np.isnan(model.rows_).any()
+    filled = model.mean(holed)
+    assert (filled["is"] == animals["is"]).mean() > 0.95
+
+
+def test_polars(animals):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {"is": animals["is"].tolist(), "kg": animals["kg"].tolist()}
+    )
+    holed = frame.head(20).with_columns(polars.lit(None, polars.String).alias("is"))
+    filled = Donors().fit(frame).mean(holed)
+    assert isinstance(filled, polars.DataFrame)
+    assert filled["is"].to_list() == frame["is"].head(20).to_list()
+
+
+def test_a_word_never_seen(animals):
+    model = Donors().fit(animals)
+    holed = animals.head(2).copy()
+    holed.loc[0, "is"] = "fox"
+    message = "Column is of X holds 'fox', which no training row had"
+    with pytest.raises(ValueError, match=message):
+        model.mean(holed)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"n_donors": 0}, {"bandwidth": 0.0}, {"bandwidth": "wide"}, {"max_rows": 0}],
+    ids=str,
+)
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Donors(**bad).fit(np.eye(4))

@@ -1,0 +1,427 @@
+"""Averages over what missing cells may have been, for any model."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from same import assert_same
+from scipy.special import expit
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    Ridge,
+    RidgeClassifier,
+)
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import noiseproof
+from noiseproof import AverageOverMissing, DropoutLogisticRegression
+from noiseproof.conditionals import Donors, JointGaussian
+
+LAWS = ["donors", "joint-gaussian"]
+CLASSIFIERS = [
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    make_pipeline(StandardScaler(), SVC()),
+    RidgeClassifier(),
+    KNeighborsClassifier(),
+    GaussianNB(),
+    DropoutLogisticRegression(0.3),
+    DecisionTreeClassifier(min_samples_leaf=5, random_state=0),
+]
+name = pytest.mark.parametrize
+every_law = name("law", LAWS)
+
+
+def cancer(rng, rate=0.5):
+    """Training rows, and other rows with holes."""
+    X, y = load_breast_cancer(return_X_y=True)
+    order = rng.permutation(len(y))
+    train, test = order[:300], order[300:]
+    Q = np.where(rng.random(X[test].shape) < rate, np.nan, X[test])
+    return X[train], y[train], X[test], Q, y[test]
+
+
+@every_law
+@name("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_rows_without_holes_are_answered_by_the_estimator_bit_for_bit(model, law, rng):
+    X, y, T, Q, _ = cancer(rng)
+    fitted = AverageOverMissing(model, law).fit(X, y)
+    own = fitted.estimator_
+    Q[::2] = T[::2]
+    for method in ("predict", "predict_proba", "decision_function"):
+        assert hasattr(fitted, method) == hasattr(own, method)
+        if hasattr(own, method):
+            answer = getattr(fitted, method)
+            expected = getattr(own, method)
+            np.testing.assert_array_equal(answer(T), expected(T))
+            np.testing.assert_array_equal(answer(Q)[::2], expected(T[::2]))
+
+
+@every_law
+@name("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
+def test_classifiers_lose_little_with_half_of_the_cells(model, law, rng):
+    X, y, T, Q, target = cancer(rng)
+    fitted = AverageOverMissing(model, law).fit(X, y)
+    assert fitted.score(Q, target) > fitted.score(T, target) - 0.04
+    if hasattr(fitted, "predict_proba"):
+        p = fitted.predict_proba(Q)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        chosen = fitted.classes_[p.argmax(axis=1)]
+        np.testing.assert_array_equal(fitted.predict(Q), chosen)
+
+
+def test_the_average_is_that_of_the_draws(rng):
+    X, y, _, Q, _ = cancer(rng)
+    model = AverageOverMissing(GaussianNB(), Donors(n_donors=7)).fit(X, y)
+    rows, weights, origin = model.conditional_.draws(Q)
+    p = model.estimator_.predict_proba(rows) * weights[:, None]
+    by_hand = np.zeros((len(Q), 2))
+    np.add.at(by_hand, origin, p)
+    np.testing.assert_allclose(model.predict_proba(Q), by_hand, atol=1e-3)
+
+
+class Counting(KNeighborsRegressor):
+    """Counts calls and rows."""
+
+    calls = rows = 0
+
+    def predict(self, X):
+        Counting.calls += 1
+        Counting.rows += len(X)
+        return super().predict(X)
+
+
+def test_one_call_for_all_draws_and_none_for_negligible_ones(rng):
+    X = rng.normal(size=(400, 3))
+    model = AverageOverMissing(Counting(), Donors(bandwidth=0.02)).fit(X, X[:, 0])
+    Q = X[:50].copy()
+    Q[:, 2] = np.nan
+    Counting.calls = Counting.rows = 0
+    model.predict(Q)
+    assert Counting.calls == 1
+    assert 50 <= Counting.rows < 150  # of 1,000 draws
+    Counting.calls = Counting.rows = 0
+    Q[1:] = X[1:50]
+    model.predict(Q)
+    assert Counting.calls == 2
+    assert Counting.rows < 49 + 20
+
+
+@pytest.mark.parametrize(
+    "model", [LinearRegression(), Ridge(), RandomForestRegressor(20)]
+)
+@every_law
+def test_regressors_say_how_sure_they_are(model, law, rng):
+    X = rng.normal(size=(600, 4)) @ rng.normal(size=(4, 4))
+    y = X @ [1.0, -2.0, 0.5, 1.0] + 0.1 * rng.normal(size=600)
+    fitted = AverageOverMissing(model, law, random_state=0).fit(X[:400], y[:400])
+    Q = np.where(rng.random((200, 4)) < 0.5, np.nan, X[400:])
+    mean, std = fitted.predict(Q, return_std=True)
+    np.testing.assert_allclose(fitted.predict(Q), mean)
+    whole = ~np.isnan(Q).any(axis=1)
+    assert not std[whole].any()
+    np.testing.assert_array_equal(mean[whole], fitted.estimator_.predict(Q[whole]))
+    assert fitted.score(Q, y[400:]) > 0.3
+    if fitted.linear_ is not None:  # else the model has errors of its own
+        z = (y[400:] - mean)[~whole] / np.hypot(std[~whole], 0.1)
+        assert 0.6 < np.mean(z**2) < 1.3  # shrunk covariances leave more over
+
+
+def test_two_outputs(rng):
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3))
+    Y = X @ rng.normal(size=(3, 2))
+    model = AverageOverMissing(LinearRegression(), "joint-gaussian")
+    model.fit(X, Y[:, 0])
+    frozen = FrozenEstimator(LinearRegression().fit(X, Y))
+    both = AverageOverMissing(frozen, "joint-gaussian").fit(X)
+    Q = np.where(rng.random(X.shape) < 0.4, np.nan, X)
+    np.testing.assert_allclose(both.predict(Q)[:, 0], model.predict(Q), atol=1e-9)
+    fitted = AverageOverMissing(LinearRegression(), "joint-gaussian").fit(X, Y)
+    np.testing.assert_allclose(fitted.predict(Q), both.predict(Q), atol=1e-9)
+
+
+@name("model", [LinearRegression(), make_pipeline(StandardScaler(), Ridge(1e-9))])
+def test_linear_models_need_no_draws(model, rng):
+    """E[y | observed cells] in closed form, to rounding."""
+    X = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6)) + 3
+    y = X @ rng.normal(size=6)
+    fitted = AverageOverMissing(model, JointGaussian(shrinkage=0.0)).fit(X, y)
+    Q = np.where(rng.random(X.shape) < 0.5, np.nan, X)
+    S, mean = np.cov(X.T, bias=True), X.mean(axis=0)
+    coef = np.linalg.lstsq(X - mean, y - y.mean())[0]
+    prediction, std = fitted.predict(Q, return_std=True)
+    for i, row in enumerate(Q):
+        gone = np.isnan(row)
+        gain = np.linalg.solve(S[~gone][:, ~gone], S[~gone][:, gone]).T
+        filled = row.copy()
+        filled[gone] = mean[gone] + gain @ (row - mean)[~gone]
+        left = S[gone][:, gone] - gain @ S[~gone][:, gone]
+        by_hand = y.mean() + coef @ (filled - mean)
+        assert prediction[i] == pytest.approx(by_hand, abs=1e-7)
+        variance = coef[gone] @ left @ coef[gone]
+        assert std[i] == pytest.approx(np.sqrt(max(variance, 0)), abs=1e-4)
+
+
+def test_trees_are_not_taken_for_linear(rng):
+    X = rng.normal(size=(100, 3))
+    model = AverageOverMissing(RandomForestRegressor(3), "joint-gaussian")
+    assert model.fit(X, X[:, 0]).linear_ is None
+    assert model.set_params(estimator=Ridge()).fit(X, X[:, 0]).linear_ is not None
+
+
+@name(
+    ("model", "link"),
+    [
+        (LogisticRegression(max_iter=1000), "softmax"),
+        (DropoutLogisticRegression(), "one-vs-rest"),
+        (SVC(kernel="linear"), None),
+    ],
+)
+def test_links_of_several_classes(model, link, rng):
+    X, y = load_iris(return_X_y=True)
+    fitted = AverageOverMissing(model, "joint-gaussian").fit(X, y)
+    if link is None:
+        return
+    assert fitted.linear_["link"] == link
+    Q = np.where(rng.random(X.shape) < 0.4, np.nan, X)
+    exact = fitted.predict_proba(Q)
+    fitted.linear_ = None
+    drawn = fitted.set_params(n_draws=400).predict_proba(Q)
+    assert np.abs(exact - drawn).max() < 0.08
+    assert np.abs(exact - drawn).mean() < 0.01
+
+
+def test_probabilities_integrate_the_variance_of_the_score(rng):
+    """Against a fine sum over the Gaussian of the logit."""
+    X = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 3)) * 3
+    y = rng.random(2000) < expit(X @ [1.0, -1.0, 0.5])
+    model = AverageOverMissing(LogisticRegression(), "joint-gaussian").fit(X, y)
+    assert model.linear_["link"] == "expit"
+    Q = np.where(rng.random(X.shape) < 0.5, np.nan, X)[:50]
+    Q[0] = np.nan
+    law = model.conditional_.scores(
+        Q, model.estimator_.coef_, model.estimator_.intercept_
+    )
+    t = np.linspace(-10, 10, 20_001)
+    density = np.exp(-(t**2) / 2)
+    for p, m, v in zip(
+        model.predict_proba(Q), law[0][:, 0], law[1][:, 0, 0], strict=True
+    ):
+        exact = (expit(m + np.sqrt(max(v, 0)) * t) * density).sum() / density.sum()
+        assert p[1] == pytest.approx(exact, abs=1e-7)
+
+
+@name("law", ["donors", "joint-gaussian", "auto"])
+def test_log_loss_is_below_that_of_any_single_fill_in(law, rng):
+    d, n = 5, 4000
+    mixing = rng.normal(size=(d, d))
+    X = rng.normal(size=(n, d)) @ mixing
+    y = rng.random(n) < expit(X @ [2.0, -1.0, 1.0, 0.5, -2.0])
+    train, test = slice(0, 2000), slice(2000, None)
+    Q = np.where(rng.random((2000, d)) < 0.5, np.nan, X[test])
+    model = AverageOverMissing(LogisticRegression(), law, random_state=0)
+    model.fit(X[train], y[train])
+    averaged = log_loss(y[test], model.predict_proba(Q))
+    own = model.estimator_
+    fills = {
+        "mean": np.where(np.isnan(Q), X[train].mean(axis=0), Q),
+        "expected": JointGaussian().fit(X[train]).mean(Q),
+        "donors": Donors().fit(X[train]).mean(Q),
+        "nearest": Donors(n_donors=1).fit(X[train]).mean(Q),
+        "drawn": JointGaussian().fit(X[train]).draws(Q, 2).rows[::2],
+    }
+    for name, filled in fills.items():
+        if len(filled) == len(Q):
+            assert averaged < log_loss(y[test], own.predict_proba(filled)), name
+
+
+@pytest.mark.parametrize("d", [20, 50])
+def test_bayes_r2_of_a_linear_problem(d):
+    """The linear setting of NeuMiss (Le Morvan et al. 2020): half of the cells missing.
+
+    The covariance is B B' with a diagonal added, B of d/2 columns, and y is linear in x
+    plus noise with a signal-to-noise ratio of 10.
+    """
+    rng = np.random.default_rng(d)
+    B = rng.normal(size=(d, d // 2))
+    S = B @ B.T + np.diag(rng.uniform(0.01, 0.1, size=d))
+    mean, coef = rng.normal(size=d), rng.normal(size=d)
+    noise = np.sqrt(coef @ S @ coef / 10)
+
+    def rows(n):
+        X = rng.multivariate_normal(mean, S, size=n)
+        return X, X @ coef + noise * rng.normal(size=n)
+
+    X, y = rows(50_000)
+    T, target = rows(3_000)
+    Q = np.where(rng.random(T.shape) < 0.5, np.nan, T)
+    model = AverageOverMissing(LinearRegression(), "joint-gaussian").fit(X, y)
+    best = np.empty(len(Q))
+    for i, row in enumerate(Q):
+        gone = np.isnan(row)
+        gain = np.linalg.solve(S[~gone][:, ~gone], S[~gone][:, gone]).T
+        filled = row.copy()
+        filled[gone] = mean[gone] + gain @ (row - mean)[~gone]
+        best[i] = coef @ filled
+    bayes = 1 - np.var(target - best) / np.var(target)
+    assert model.score(Q, target) > bayes - 0.005
+
+
+def test_auto_takes_the_law_that_fits(rng):
+    X = rng.normal(size=(800, 5)) @ rng.normal(size=(5, 5))
+    y = X @ rng.normal(size=5)
+    model = AverageOverMissing(LinearRegression(), random_state=0).fit(X, y)
+    assert isinstance(model.conditional_, JointGaussian)
+    X, y = load_digits(return_X_y=True)
+    model = AverageOverMissing(KNeighborsClassifier(), random_state=0).fit(X, y)
+    assert isinstance(model.conditional_, Donors)
+
+
+def test_a_model_in_production(rng):
+    X, y, _, Q, target = cancer(rng)
+    served = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    wrapped = AverageOverMissing(FrozenEstimator(served)).fit(X)
+    assert wrapped.score(Q, target) > 0.92
+    np.testing.assert_array_equal(wrapped.classes_, served.classes_)
+    np.testing.assert_array_equal(wrapped.predict_proba(X), served.predict_proba(X))
+
+
+@name("model", [DropoutLogisticRegression(), KNeighborsClassifier()])
+def test_training_rows_with_holes_are_filled_by_draws(model, rng):
+    X, y, _, Q, target = cancer(rng, 0.3)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    scaled = make_pipeline(StandardScaler(), model)
+    fitted = AverageOverMissing(scaled, random_state=0).fit(holed, y)
+    assert fitted.score(Q, target) > 0.9
+    fitted = AverageOverMissing(model, "donors", random_state=0).fit(holed, y)
+    assert fitted.score(Q, target) > 0.88
+    again = AverageOverMissing(model, "donors", random_state=0).fit(holed, y)
+    np.testing.assert_array_equal(fitted.predict(Q), again.predict(Q))
+
+
+def test_an_estimator_that_takes_holes_gets_them(rng):
+    X, y, _, _, _ = cancer(rng)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    trees = DecisionTreeClassifier(random_state=0)
+    model = AverageOverMissing(trees, "donors").fit(holed, y)
+    np.testing.assert_array_equal(
+        model.estimator_.predict_proba(X), trees.fit(holed, y).predict_proba(X)
+    )
+
+
+@pytest.fixture
+def people(rng):
+    n = 300
+    tall = rng.random(n) < 0.5
+    frame = pd.DataFrame(
+        {
+            "cm": np.where(tall, 190.0, 160.0) + 3 * rng.normal(size=n),
+            "size": np.where(tall, "L", "S"),
+        }
+    )
+    columns = make_column_transformer(
+        (StandardScaler(), ["cm"]), (OneHotEncoder(), ["size"])
+    )
+    return frame, tall.astype(int), make_pipeline(columns, LogisticRegression())
+
+
+def test_frames_with_words(people, tmp_path):
+    frame, y, pipeline = people
+    model = AverageOverMissing(pipeline).fit(frame, y)
+    np.testing.assert_array_equal(model.feature_names_in_, ["cm", "size"])
+    holed = frame.copy()
+    holed.loc[::2, "size"] = None
+    holed.loc[1::2, "cm"] = np.nan
+    assert model.score(holed, y) > 0.98
+    noiseproof.save(model, tmp_path / "model.npf")
+    again = noiseproof.load(tmp_path / "model.npf")
+    np.testing.assert_array_equal(
+        again.predict_proba(holed), model.predict_proba(holed)
+    )
+    holed.loc[0, "cm"] = np.nan
+    holed.loc[0, "size"] = "XXL"
+    with pytest.raises(ValueError, match="Column size of X holds 'XXL', which no"):
+        model.predict(holed)
+
+
+@every_law
+def test_pickles_and_safe_files(law, rng, tmp_path):
+    X, y, _, Q, _ = cancer(rng)
+    for base in (None, make_pipeline(StandardScaler(), LogisticRegression())):
+        model = AverageOverMissing(base, law).fit(X, y)
+        noiseproof.save(model, tmp_path / "model.npf")
+        for again in (
+            pickle.loads(pickle.dumps(model)),
+            noiseproof.load(tmp_path / "model.npf"),
+        ):
+            assert_same(again, model)
+            np.testing.assert_array_equal(again.predict(Q), model.predict(Q))
+
+
+def test_searches_reach_the_inside(rng):
+    X, y, _, _, _ = cancer(rng)
+    grid = {"estimator__C": [0.1, 1.0], "conditional__n_donors": [5, 10]}
+    model = AverageOverMissing(DropoutLogisticRegression(), Donors())
+    search = GridSearchCV(model, grid, cv=2).fit(X[:60], y[:60])
+    assert set(search.best_params_) == set(grid)
+    assert cross_val_score(AverageOverMissing(), X[:60], y[:60], cv=2).shape == (2,)
+
+
+def test_sample_weight_reaches_the_estimator(rng):
+    X, y, _, _, _ = cancer(rng)
+    weights = rng.integers(0, 3, size=len(y))
+    weighted = AverageOverMissing(Ridge(), "donors").fit(X, y, sample_weight=weights)
+    by_hand = Ridge().fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.estimator_.coef_, by_hand.coef_)
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not take sample_w"):
+        AverageOverMissing(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
+
+
+class Mute(KNeighborsClassifier):
+    """A classifier that says classes only."""
+
+    @property
+    def predict_proba(self):
+        raise AttributeError
+
+
+def test_bad_input(rng):
+    X, y, _, Q, _ = cancer(rng)
+    with pytest.raises(ValueError, match="Mute has neither predict_proba nor decision"):
+        AverageOverMissing(Mute()).fit(X, y)
+    with pytest.raises(ValueError, match="The 'n_draws' parameter"):
+        AverageOverMissing(n_draws=0).fit(X, y)
+    with pytest.raises(ValueError, match="The 'conditional' parameter"):
+        AverageOverMissing(conditional="mean").fit(X, y)
+    with pytest.raises(ValueError, match="Every cell of X is missing"):
+        AverageOverMissing().fit(np.full_like(X, np.nan), y)
+    never = X.copy()
+    never[:, 3] = np.nan
+    with pytest.raises(ValueError, match="Column 3 of X has no value in any row"):
+        AverageOverMissing().fit(never, y)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        AverageOverMissing().fit(sp.csr_array(X), y)
+    model = AverageOverMissing(Perceptron(), "donors").fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 features, but AverageOverMissing"):
+        model.predict(Q[:, :2])
+    with pytest.raises(TypeError, match="return_std is for regressors"):
+        model.predict(Q, return_std=True)
+    X, y = load_digits(return_X_y=True)
+    pairs = AverageOverMissing(SVC(decision_function_shape="ovo"), "donors")
+    pairs.fit(X[:200], y[:200])
+    with pytest.raises(ValueError, match="scores of SVC are not one for each class"):
+        pairs.predict(np.full((1, 64), np.nan))
