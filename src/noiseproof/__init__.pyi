@@ -15,6 +15,7 @@ from . import (
 )
 from ._deletion import mutual_info_values
 from ._marginal import NoisingPenalty, penalty
+from ._recommend import Recommendation, portfolio, recommend
 from ._version import __version__
 from .estimators import (
     AverageOverMissing,
@@ -50,6 +51,7 @@ __all__ = [
     "InvariantSVC",
     "NoisingPenalty",
     "PartitionEnsemble",
+    "Recommendation",
     "ReducedModels",
     "RobustLPClassifier",
     "RobustPerceptron",
@@ -69,6 +71,8 @@ __all__ = [
     "mutual_info_values",
     "noise",
     "penalty",
+    "portfolio",
+    "recommend",
     "report",
     "save",
     "structured",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from noiseproof.evaluation.certificates import Certificates, certify
 from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
+from noiseproof.evaluation.contest import Contest, contest
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
@@ -28,6 +29,7 @@ __all__ = [
     "CertificateDisplay",
     "Certificates",
     "ConformalSets",
+    "Contest",
     "Fragility",
     "FragilityDisplay",
     "LinearView",
@@ -36,6 +38,7 @@ __all__ = [
     "RobustnessCurveDisplay",
     "certify",
     "conformal_sets",
+    "contest",
     "feature_fragility",
     "linear_view",
     "perturbed_scorer",
