@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from noiseproof.evaluation.certificates import Certificates, certify
 from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
-from noiseproof.evaluation.contest import Contest, contest
+from noiseproof.evaluation.contests import Contest, contest
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
