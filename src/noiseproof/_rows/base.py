@@ -57,11 +57,24 @@ class EntryBlock:
         """Add the sums of `entries` over each column to `out`."""
         raise NotImplementedError
 
+    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
+        """At each entry the sum of `entries` over its group of features in its row."""
+        raise NotImplementedError
+
 
 class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
+
+    @property
+    def plain(self) -> Design:
+        """The rows with each feature alone."""
+        return self
+
+    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
+        """The rows with noise that the features of a group have in common."""
+        raise NotImplementedError
 
     @classmethod
     def holds(cls, X: Any) -> bool:

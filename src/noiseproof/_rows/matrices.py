@@ -98,6 +98,21 @@ def stored_features(X: Any) -> Any:
     return X.indices if sp.issparse(X) else slice(None)
 
 
+def shared_draws(X: Any, labels: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A number in [0, 1) per stored entry, shared by those of a group in a row.
+
+    `labels` says the group of each feature; None puts each feature alone.
+    """
+    if labels is None:
+        return rng.random(values(X).shape)
+    n_groups = int(labels.max(initial=-1)) + 1
+    if not sp.issparse(X):
+        return rng.random((*X.shape[:-1], n_groups))[..., labels]
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    _, place = np.unique(row * n_groups + labels[X.indices], return_inverse=True)
+    return rng.random(place.max(initial=-1) + 1)[place]
+
+
 def with_values(X: Any, new: NDArray[Any]) -> Any:
     """A matrix with other values in the stored places; `new` has their shape."""
     if not sp.issparse(X):
