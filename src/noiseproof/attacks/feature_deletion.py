@@ -36,9 +36,7 @@ def check_budget(
             f"got shape {v.shape}."
         )
     if not np.all(np.isfinite(v)) or np.any(v < 0):
-        raise ValueError(
-            f"{what.capitalize()} values must be finite and not negative."
-        )
+        raise ValueError(f"{what.capitalize()} values must be finite and not negative.")
     total = float(v.sum())
     if not 0 <= budget <= total * (1 + _ROUNDING):
         raise ValueError(
