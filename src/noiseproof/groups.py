@@ -207,7 +207,9 @@ def column_groups(
     if rest:
         taken = {j for own in found.values() for j in own}
         names = {name: ("column", name) if name in found else name for name in places}
-        found |= {names[name]: own for name, own in places.items() if own[0] not in taken}
+        found |= {
+            names[name]: own for name, own in places.items() if own[0] not in taken
+        }
     return Groups.packed({name: own for name, own in found.items() if own})
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import noiseproof
 from noiseproof import InvariantSVC, RobustLPClassifier, RobustPerceptron
 from noiseproof.attacks import FeatureDeletion
 
@@ -111,3 +112,18 @@ def test_the_other_trainer_takes_the_attack(rng):
         return np.maximum(0, 1 - (y * (X @ W[0]) - drop)).mean()
 
     assert worst(robust) < worst(plain)
+
+
+def test_files_with_groups(rng, tmp_path):
+    X, y = _data(rng)
+    model = RobustPerceptron(1, groups=GROUPS, random_state=0).fit(X, y)
+    noiseproof.save(model, tmp_path / "model.npf")
+    again = noiseproof.load(tmp_path / "model.npf")
+    np.testing.assert_array_equal(
+        again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_
+    )
+    for wrong in (LABELS + 1, LABELS - 1, LABELS[:-1], LABELS.astype(float)):
+        model._labels = wrong
+        noiseproof.save(model, tmp_path / "model.npf")
+        with pytest.raises(ValueError, match="_labels of its RobustPerceptron does"):
+            noiseproof.load(tmp_path / "model.npf")

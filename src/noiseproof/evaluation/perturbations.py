@@ -136,9 +136,7 @@ class DeleteGroups(Perturbation):
     def draw(self, rows: Container, seed: Seed) -> Draw:
         size = len(rows.starts()) - 1, int(self.labels.max(initial=-1)) + 1
         chances = np.random.default_rng(seed).random(size)
-        return lambda level: rows.without(
-            rows.of_groups(chances < level, self.labels)
-        )
+        return lambda level: rows.without(rows.of_groups(chances < level, self.labels))
 
     def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         if self.labels is None:

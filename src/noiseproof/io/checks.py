@@ -169,8 +169,17 @@ def _misfit(state: Any) -> str | None:
 
 def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
     """Weights of linear and of kernel models, and what is kept for each feature."""
+    groups = state.get("_labels")  # of features, on which compiled loops rely
+    if groups is not None:
+        values = np.shape(state.get("feature_values_"))
+        kind = getattr(getattr(groups, "dtype", None), "kind", "O")
+        if not _fits(groups, (d,)) or kind not in "iu" or len(values) != 1:
+            return "_labels"
+        if groups.size and not 0 <= groups.min() <= groups.max() < values[0]:
+            return "_labels"
     for name in ("feature_values_", "missing_in_training_"):
-        if name in state and not _fits(state[name], (d,)):
+        each = None if groups is not None and name == "feature_values_" else d
+        if name in state and not _fits(state[name], (each,)):
             return name
     points, dual = state.get("support_vectors_"), state.get("dual_coef_")
     if points is not None and dual is not None and "_n_support" not in state:
