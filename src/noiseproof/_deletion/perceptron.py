@@ -24,7 +24,8 @@ def learn_rows(
     positive asks for C √((d + 1) / (2 t)) at row t; `seen` rows were shown before. The
     `state` (2, k, d + 1) is changed: hypotheses, intercepts last, and their drift, so
     that after t rows state[0] - state[1] / t is the mean of those that met them. With
-    `labels`, the group of each feature, whole groups are deleted, and values are theirs.
+    `labels`, the group of each feature, whole groups are deleted, and `values` is one
+    for each.
     """
     # Numba is imported here, at the first pass, to keep the import light
     from noiseproof._deletion.kernels import learn, learn_groups

@@ -125,6 +125,10 @@ class Design:
         """
         raise NotImplementedError
 
+    def variance_gram(self, weights: Array) -> Array:
+        """Σ_i weights_i times the second derivative of v_i in W, dense, (d, d)."""
+        raise NotImplementedError
+
     def gram(self, weights: Array) -> Array:
         """Xᵀ diag(weights) X, dense, (d, d)."""
         raise NotImplementedError

@@ -99,7 +99,6 @@ class GroupedDesign(CSRDesign):
         return out, sums[0], sums[1]
 
     def variance_gram(self, weights: Array) -> Array:
-        """2 Σ_i weights_i of the variance's second derivative, dense, (d, d)."""
         together = self.labels[:, None] == self.labels
         return np.asarray(2 * self._scale * self.plain.gram(weights) * together)
 

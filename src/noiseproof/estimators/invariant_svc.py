@@ -303,7 +303,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
             self.margin_scale, self.label_cost, self.classes_, n_transforms
         )
         alpha = float(self.alpha)
-        if listed is None:
+        if listed is None and self.attack is not None:
             names = getattr(self, "feature_names_in_", range(X.shape[1]))
             return AttackedRisk(X, self.attack.on(names), labels, costs, mass, alpha)
         if self.kernel == "linear":

@@ -72,9 +72,10 @@ Attack
         `level`, the rest stay as they are (Chen et al. 2014). "delete_count": exactly
         `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
         are fewer. "delete_groups": each of the `groups` of a row dies as a whole with
-        probability `level`; "missing_groups": the same as NaN. A noise object at that level: `noise.at(level)`. An attack of that
-        strength (budget, k, radius, ...) by somebody who knows the model, which must be
-        linear; such a curve is not random and has one repeat.
+        probability `level`; "missing_groups": the same as NaN. A noise object at that
+        level: `noise.at(level)`. An attack of that strength (budget, k, radius, ...) by
+        somebody who knows the model, which must be linear; such a curve is not random
+        and has one repeat.
     levels : array-like of floats
         Where to evaluate.
     groups : mapping, list of lists or array-like of labels, default=None

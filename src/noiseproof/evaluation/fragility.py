@@ -160,7 +160,7 @@ def _pairs(groups: Groups) -> Groups:
         raise ValueError(f"Pairs need at least two groups; got {len(groups)}.")
     return Groups.packed(
         {
-            f"{groups.names[a]} + {groups.names[b]}": np.union1d(groups[a], groups[b])
+            f"{groups.names[a]} + {groups.names[b]}": [*groups[a], *groups[b]]
             for a, b in combinations(range(len(groups)), 2)
         }
     )

@@ -169,17 +169,12 @@ def _misfit(state: Any) -> str | None:
 
 def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
     """Weights of linear and of kernel models, and what is kept for each feature."""
-    groups = state.get("_labels")  # of features, on which compiled loops rely
-    if groups is not None:
-        values = np.shape(state.get("feature_values_"))
-        kind = getattr(getattr(groups, "dtype", None), "kind", "O")
-        if not _fits(groups, (d,)) or kind not in "iu" or len(values) != 1:
-            return "_labels"
-        if groups.size and not 0 <= groups.min() <= groups.max() < values[0]:
-            return "_labels"
+    groups = state.get("_labels")
+    if groups is not None and not _are_groups(groups, state.get("feature_values_"), d):
+        return "_labels"
+    of_groups = {} if groups is None else {"feature_values_": None}
     for name in ("feature_values_", "missing_in_training_"):
-        each = None if groups is not None and name == "feature_values_" else d
-        if name in state and not _fits(state[name], (each,)):
+        if name in state and not _fits(state[name], (of_groups.get(name, d),)):
             return name
     points, dual = state.get("support_vectors_"), state.get("dual_coef_")
     if points is not None and dual is not None and "_n_support" not in state:
@@ -244,6 +239,14 @@ def _misfit_of_libsvm(state: Any, d: int, labels: int | None) -> Any:
         return "support_"
     dual = state["_dual_coef_"]  # compiled loops read all of it, stored or not
     return "_dual_coef_" if getattr(dual, "nnz", dual.size) != (k - 1) * n else None
+
+
+def _are_groups(labels: Any, values: Any, d: Any) -> bool:
+    """Whether labels of features lead to their group's value: compiled loops rely."""
+    if not _fits(labels, (d,)) or labels.dtype.kind not in "iu":
+        return False
+    legal = (labels >= 0) & (labels < len(np.atleast_1d(values)))
+    return _fits(values, (None,)) and bool(legal.all())
 
 
 def _fits(part: Any, shape: tuple[int | None, ...]) -> bool:
