@@ -303,9 +303,10 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
             self.margin_scale, self.label_cost, self.classes_, n_transforms
         )
         alpha = float(self.alpha)
-        if listed is None and self.attack is not None:
+        if listed is None:
             names = getattr(self, "feature_names_in_", range(X.shape[1]))
-            return AttackedRisk(X, self.attack.on(names), labels, costs, mass, alpha)
+            attack = self.attack and self.attack.on(names)
+            return AttackedRisk(X, attack, labels, costs, mass, alpha)
         if self.kernel == "linear":
             return ListedRisk(listed, labels, costs, mass, alpha)
         self.gamma_ = self._settled_gamma(X)

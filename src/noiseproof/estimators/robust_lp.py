@@ -56,8 +56,8 @@ class RobustLPClassifier(RobustClassifier):
         means a tenth of the total.
     feature_values : array-like of shape (n_features,), "mutual_info" or None
         v_j, what a feature's deletion costs the adversary, or a group's. None, the
-        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of the
-        training data.
+        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of
+        the training data.
     groups : mapping, list of lists or array-like of labels, default=None
         Features that the adversary can delete together only, each group as a whole; a
         feature in no group is one by itself. Budget and values then count groups, and
