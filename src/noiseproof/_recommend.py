@@ -103,6 +103,8 @@ def recommend(
     array([0, 0, 0])
     """
     contenders = portfolio(X, y, perturb, level, groups, random_state)
+    if perturb in ("delete_groups", "missing_groups"):
+        options["groups"] = groups
     result = contest(
         contenders, X, y, perturb, level, scoring=scoring, cv=cv, n_repeats=n_repeats,
         random_state=random_state, progress=progress, **options,

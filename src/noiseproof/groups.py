@@ -183,11 +183,16 @@ class Feature(NamedTuple):
 
 
 def column_groups(
-    features: Sequence[Feature], columns: Sequence[str], groups: Any = None
+    features: Sequence[Feature],
+    columns: Sequence[str],
+    groups: Any = None,
+    *,
+    rest: bool = False,
 ) -> Groups:
     """Features behind a pipeline, put together by column or by groups of columns.
 
-    A group of which nothing is left behind the pipeline is left out.
+    A group of which nothing is left behind the pipeline is left out. With `rest` what
+    comes from a column in no group follows, put together by column.
     """
     places: dict[str, list[int]] = {}
     for j, feature in enumerate(features):
@@ -199,6 +204,12 @@ def column_groups(
         name: [j for column in chosen[g] for j in places.get(columns[column], ())]
         for g, name in enumerate(chosen.names)
     }
+    if rest:
+        taken = {j for own in found.values() for j in own}
+        names = {name: ("column", name) if name in found else name for name in places}
+        found |= {
+            names[name]: own for name, own in places.items() if own[0] not in taken
+        }
     return Groups.packed({name: own for name, own in found.items() if own})
 
 

@@ -11,10 +11,14 @@ from noiseproof._marginal.losses import LOSSES
 from noiseproof._marginal.moment import MomentLoss
 from noiseproof._marginal.objective import marginal_objective
 from noiseproof._rows import DESIGNS
-from noiseproof.noise import Laplace
+from noiseproof.noise import Dropout, Laplace
 
 D = 4
-NOISES = noises(D, per_feature=[True])
+NOISES = [
+    *noises(D, per_feature=[True]),
+    pytest.param(Dropout(0.3, groups=["a", "b", "a", "b"]), id="dropout-groups"),
+    pytest.param(Dropout([0.2, 0.4, 0.2, 0.2], [[0, 2, 3]]), id="dropout-one-alone"),
+]
 MOMENT_KEYS = [p for p in LOSS_KEYS if issubclass(LOSSES[p.values[0]], MomentLoss)]
 CUMULANT_KEYS = [p for p in LOSS_KEYS if issubclass(LOSSES[p.values[0]], CumulantLoss)]
 MAJORIZED = [p for p in MOMENT_KEYS if LOSSES[p.values[0]].has_majorizer]

@@ -77,9 +77,24 @@ def name_of(noise):
     return next(name for name, law in NOISES.items() if type(noise) is law)
 
 
+def _grouped(noise, X, w):
+    """Score of each row by group, and the level of each group."""
+    labels, level = noise.group_labels(X.shape[1]), np.asarray(noise.level)
+    member = labels[:, None] == np.arange(labels.max() + 1)
+    return (X * w) @ member, np.broadcast_to(level, X.shape[1])[member.argmax(axis=0)]
+
+
 def row_losses(key, noise, X, y, w, b, extra_variance=0.0):
     """Expected loss of each row, entry by entry and dense."""
     name, level = name_of(noise), np.asarray(noise.level)
+    if noise.group_labels(X.shape[1]) is not None:
+        # the score of a group is a feature of weight 1 that is lost by itself
+        scores, q = _grouped(noise, X, w)
+        v = VARIANCE[name](q, scores).sum(axis=1) + extra_variance
+        return ROW[key](
+            *(y, X @ w + b, v),
+            lambda c: c * b + CGF[name](q, scores, c[:, None]).sum(axis=1),
+        )
     v = VARIANCE[name](level, X) @ w**2 + extra_variance
 
     def K(c):
@@ -160,8 +175,17 @@ def _conic(key, noise, X, y, c, fit_intercept):
     w, b = cp.Variable(d), cp.Variable()
     m = X @ w + b
     deviations = np.sqrt(VARIANCE[name](level, X)) @ cp.diag(w)
+    labels = noise.group_labels(d)
+    if labels is not None:
+        member = (labels[:, None] == np.arange(labels.max() + 1)).astype(float)
+        level = level[:, member.argmax(axis=0)]
+        scores = (X @ cp.diag(w)) @ member
+        deviations = cp.multiply(np.sqrt(level / (1 - level)), scores)
 
     def K(signs):
+        if labels is not None:
+            t = np.diag(signs) @ scores
+            return signs * b + cp.sum(CONIC_CGF[name](level, 1.0, t), axis=1)
         t = np.outer(signs, np.ones(d)) @ cp.diag(w)
         return signs * b + cp.sum(CONIC_CGF[name](level, X, t), axis=1)
 

@@ -64,10 +64,12 @@ def test_bad_input():
         Missing(1.5).sample(X)
     with pytest.raises(ValueError, match="must be finite and not negative"):
         Missing(-0.1).sample(X)
-    with pytest.raises(ValueError, match="a label for each of the 4 features; got 2"):
+    with pytest.raises(ValueError, match="one label for each of the 4 features; got 2"):
         Missing(0.5, ["a", "b"]).sample(X)
-    for groups in ([[0, 1], [1, 2]], [[0, 4]], [[-1]]):
-        with pytest.raises(ValueError, match="each feature at most once"):
+    with pytest.raises(ValueError, match="Feature 1 is in the groups 'group 0' and"):
+        Missing(0.5, [[0, 1], [1, 2]]).sample(X)
+    for groups in ([[0, 4]], [[-1]]):
+        with pytest.raises(ValueError, match="which X does not have"):
             Missing(0.5, groups).sample(X)
     with pytest.raises(ValueError, match="must be the same for all of a group"):
         Missing([0.1, 0.2, 0.1, 0.1], [[0, 1]]).sample(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noiseproof._deletion.feature_values import mutual_info_values
+from noiseproof._deletion.grouped import solve_groups
 from noiseproof._deletion.hinge import DeletionHinge
 from noiseproof._deletion.interior import interior_point
 from noiseproof._deletion.perceptron import learn_rows
@@ -18,4 +19,5 @@ __all__ = [
     "in_chunks",
     "learn_rows",
     "mutual_info_values",
+    "solve_groups",
 ]

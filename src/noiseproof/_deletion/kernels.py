@@ -292,6 +292,54 @@ def learn(
     return losses
 
 
+@compiled
+def learn_groups(
+    indptr, indices, data, labels, signs, values, budget, price, base, C, step, seen,
+    with_intercept, W, drift,
+):  # fmt: skip
+    """The same against an adversary that deletes whole groups, as `labels` says.
+
+    To `row_excess` a group is a feature whose weight is its score.
+    """
+    k, d, n_groups = W.shape[0], W.shape[1] - 1, len(values)
+    gain, value, keep = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
+    ids, score, ones = np.empty(n_groups, np.uintp), np.zeros(n_groups), np.ones(d)
+    met, place = np.empty(n_groups, np.uint32), np.full(n_groups, -1)
+    losses = np.zeros(k)
+    for i in range(len(indptr) - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        t = seen + i + 1.0
+        tau = step if step > 0 else C * np.sqrt((d + 1) / (2 * t))
+        count = 0
+        for e in range(start, stop):
+            g = labels[indices[e]]
+            if place[g] < 0:
+                met[count] = g
+                place[g] = count
+                count += 1
+        for c in range(k):
+            w, y = W[c], signs[c, i]
+            for at in range(count):
+                score[met[at]] = 0.0
+            for e in range(start, stop):
+                score[labels[indices[e]]] += w[indices[e]] * data[e]
+            loss = base - y * w[d] + row_excess(
+                met, ones, 0, count, y, score, values, budget, price,
+                gain, value, ids, keep,
+            )  # fmt: skip
+            if loss <= 0:
+                continue
+            losses[c] += loss
+            for e in range(start, stop):
+                left = keep[place[labels[indices[e]]]]
+                _move(w, drift[c], indices[e], tau * y * left * data[e], C, t)
+            if with_intercept:
+                _move(w, drift[c], d, tau * y, C, t)
+        for at in range(count):
+            place[met[at]] = -1
+    return losses
+
+
 # The most telling threshold of each feature
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -44,6 +44,7 @@ class CumulantLoss(Loss):
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""
+        noise = noise.on(range(design.shape[1]))
         slopes, none = weights * self.linear(y), np.zeros_like(y)
         linear = np.zeros((len(y), design.shape[1] + intercept))
         term = CumulantTerm(
@@ -64,7 +65,8 @@ class CumulantTerm(Term):
     σ is -1 or +1, as the loss says. cgf(x, t) is split in cgf(x, t) - cgf(0, t),
     which only stored entries have, and cgf(0, t), which depends on the row through
     its σ alone: so sparse data stays sparse for every noise. The second derivative of
-    K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K.
+    K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K. Features that
+    are lost together are one Bernoulli: its cgf'' is r rᵀ, r² being that diagonal.
 
     Parameters
     ----------
@@ -106,12 +108,21 @@ class CumulantTerm(Term):
     def bound(self) -> float | Array:
         return self.noise.max_slope()
 
+    @cached_property
+    def labels(self) -> NDArray[np.intp] | None:
+        """Group of each feature, or None where each has noise of its own."""
+        return self.noise.group_labels(self.design.shape[1])
+
     def stored(self, k: int, w: Array) -> Iterator[tuple[EntryBlock, Cumulants]]:
         """Cumulants of the stored entries beyond those of a zero, block by block."""
         for block in self.design.entry_blocks():
             t = block.repeat(self.signs[k, block.rows]) * block.spread(w)
             noise = self.noise.take(block.columns)
-            entries = noise.cumulants(block.x, t)
+            if self.labels is None:
+                entries = noise.cumulants(block.x, t)
+            else:
+                totals = partial(block.group_totals, self.labels)
+                entries = noise.group_cumulants(block.x, t, totals)
             if noise.is_additive:
                 zeros = noise.cumulants(np.zeros_like(block.x), t)
                 with np.errstate(invalid="ignore"):  # inf - inf outside the domain
@@ -210,7 +221,8 @@ class CumulantCurvature:
     def product(self, P: Array) -> Array:
         W, _ = self.term.split(self.term.theta)
         P_w, p_b = self.term.split(P)
-        out = self._diagonals[1] * P_w
+        labels = self.term.labels
+        out = self._diagonals[1] * P_w if labels is None else np.zeros_like(P_w)
         sums = np.zeros(len(W))
         for k, w in enumerate(W):
             signs, second = self.term.signs[k], self.second[k]
@@ -226,6 +238,11 @@ class CumulantCurvature:
                 )
                 pull = second[rows] * along  # σ² = 1
                 block.column_sums(block.repeat(pull) * entries.slope, out[k])
+                if labels is not None:
+                    root = np.sign(block.x) * np.sqrt(entries.curvature)
+                    own = block.group_totals(labels, root * block.spread(P_w[k]))
+                    own *= block.repeat(self.first[k, rows])
+                    block.column_sums(own * root, out[k])
                 for sign in _SIGNS:
                     totals[sign] += pull[signs[rows] == sign].sum()
             out[k] += sum(totals[sign] * zeros[sign] for sign in _SIGNS)

@@ -61,7 +61,10 @@ class MomentLoss(Loss):
     ) -> Term:
         """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
         W, none = np.zeros((len(y), design.shape[1])), np.zeros(y.shape)
-        law = noise.variance_law()
+        noise = noise.on(range(design.shape[1]))
+        law, labels = noise.variance_law(), noise.group_labels(design.shape[1])
+        if labels is not None:
+            design = design.grouped(labels, law.scale)
         return MomentTerm(design, y, weights, law, self, intercept, W, none, none)
 
     def mixture(self, *data: Any, plain: float, noisy: float) -> list[Term]:
@@ -115,7 +118,7 @@ class MomentTerm(Term):
     Parameters
     ----------
     design : Design
-        The data, n rows of d features.
+        The data, n rows of d features. One that knows of groups sums v by group.
     y : array of shape (k, n)
         Labels, a row per class.
     weights : array of shape (n,)
@@ -273,7 +276,8 @@ class MomentCurvature:
         out, sum_m, sum_v = term.design.curvature_product(
             W_p, term.scaled, self.h, b_p, e0, term.law.power
         )
-        out += self._diagonals[1] * W_p
+        if term.design.plain is term.design:  # else that part is not diagonal
+            out += self._diagonals[1] * W_p
         if additive is not None:
             out += additive * sum_v[:, None]
         return term.join(out, sum_m)
@@ -286,7 +290,7 @@ class MomentCurvature:
         doubtful = stiffness.max(axis=1, initial=0.0) > _STIFF
         if doubtful.any():  # noise of the features makes it matter less
             inverse = 1 / (1 + self._diagonals[1][doubtful])
-            _, leverage = design.moments(np.ones_like(inverse), inverse, 2)
+            _, leverage = design.plain.moments(np.ones_like(inverse), inverse, 2)
             stiffness[doubtful] = self.h.mm[doubtful] * leverage
         return stiffness
 
@@ -307,7 +311,10 @@ class MomentCurvature:
     def majorizer_matrix(self, k: int) -> Array:
         design, weights = self.term.design, self.h.mm[k]
         matrix = design.gram(weights)
-        matrix[np.diag_indices_from(matrix)] += self._diagonals[1][k]
+        if design.plain is design:
+            matrix[np.diag_indices_from(matrix)] += self._diagonals[1][k]
+        else:
+            matrix += design.variance_gram(self.h.v[k])
         if not self.term.fit_intercept:
             return matrix
         row, none = weights[None, :], np.zeros((1, len(matrix)))

@@ -57,11 +57,24 @@ class EntryBlock:
         """Add the sums of `entries` over each column to `out`."""
         raise NotImplementedError
 
+    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
+        """At each entry the sum of `entries` over its group of features in its row."""
+        raise NotImplementedError
+
 
 class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
+
+    @property
+    def plain(self) -> Design:
+        """The rows with each feature alone."""
+        return self
+
+    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
+        """The rows with noise that the features of a group have in common."""
+        raise NotImplementedError
 
     @classmethod
     def holds(cls, X: Any) -> bool:
@@ -110,6 +123,10 @@ class Design:
         With a = Σ x P + a0 and e = 2 Σ x^q S P + e0 per row, A = mm a + mv e and
         B = mv a + vv e: returns Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j, Σ A and Σ B.
         """
+        raise NotImplementedError
+
+    def variance_gram(self, weights: Array) -> Array:
+        """Σ_i weights_i times the second derivative of v_i in W, dense, (d, d)."""
         raise NotImplementedError
 
     def gram(self, weights: Array) -> Array:

@@ -40,6 +40,10 @@ class Container:
         mask[:, columns] = True
         return mask
 
+    def of_groups(self, gone: Mask, labels: NDArray[np.intp]) -> Mask:
+        """Mark the entries whose row has lost their group, of shape (rows, groups)."""
+        return gone[:, labels]
+
     def without(self, deleted: Mask) -> Any:
         """X without the entries that the mask marks; the next call overwrites it."""
         raise NotImplementedError
@@ -177,6 +181,10 @@ class _Sparse(Container):
 
     def of_columns(self, columns: NDArray[Any]) -> Mask:
         return np.isin(self.X.indices, columns)
+
+    def of_groups(self, gone: Mask, labels: NDArray[np.intp]) -> Mask:
+        row = np.repeat(np.arange(len(gone)), np.diff(self.X.indptr))
+        return np.asarray(gone[row, labels[self.X.indices]])
 
     def without(self, deleted: Mask) -> Any:
         X, kept = self.X, np.flatnonzero(~deleted)

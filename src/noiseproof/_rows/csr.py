@@ -43,6 +43,11 @@ class CSRDesign(Design):
         self._shares: dict[int, list[_Part]] = {}
         self._kernels, self._widths = kernels, lanes.WIDTHS
 
+    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
+        from noiseproof._rows.grouped import GroupedDesign
+
+        return GroupedDesign(self, self._csr, labels, scale)
+
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
 
@@ -182,6 +187,7 @@ class CSRBlock(EntryBlock):
         self.rows = rows
         self.x = x
         self.columns = columns
+        self._indptr = indptr
         self._counts = np.diff(indptr)
         self._starts = indptr[:-1][self._counts > 0]
 
@@ -199,3 +205,11 @@ class CSRBlock(EntryBlock):
 
     def column_sums(self, entries: Array, out: Array) -> None:
         out += np.bincount(self.columns, weights=entries, minlength=len(out))
+
+    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
+        from noiseproof._rows.grouped_kernels import totals
+
+        out = np.empty_like(entries)
+        n_groups = int(labels.max(initial=-1)) + 1
+        totals(self._indptr, self.columns, labels, n_groups, False, entries, out)
+        return out

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.matrices import entries
 from noiseproof._rows.threads import Workers
 
 # Waking a thread costs what some 10⁶ multiplications do, so less work is not shared
@@ -41,6 +42,12 @@ class DenseDesign(Design):
         self._order: Literal["C", "F"] = "C" if X.flags.c_contiguous else "F"
         self._workers = Workers(blas=True)
         self._rows = max(16, _BLOCK_ENTRIES // max(1, X.shape[1]))
+
+    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
+        from noiseproof._rows.grouped import GroupedDesign
+
+        X = self.X if self._clean else np.nan_to_num(self.X, nan=0.0)
+        return GroupedDesign(self, entries(X), labels, scale)
 
     def minimum(self) -> float:
         return min((float(B.min(initial=0.0)) for _, B in self._blocks()), default=0.0)
@@ -196,3 +203,9 @@ class DenseBlock(EntryBlock):
 
     def column_sums(self, entries: Array, out: Array) -> None:
         out += entries.sum(axis=0)
+
+    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
+        entries = np.broadcast_to(entries, self.x.shape)
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        return np.add.reduceat(entries[:, order], starts, axis=1)[:, labels]

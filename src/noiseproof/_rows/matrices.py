@@ -98,6 +98,21 @@ def stored_features(X: Any) -> Any:
     return X.indices if sp.issparse(X) else slice(None)
 
 
+def shared_draws(X: Any, labels: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A number in [0, 1) per stored entry, shared by those of a group in a row.
+
+    `labels` says the group of each feature; None puts each feature alone.
+    """
+    if labels is None:
+        return rng.random(values(X).shape)
+    n_groups = int(labels.max(initial=-1)) + 1
+    if not sp.issparse(X):
+        return rng.random((*X.shape[:-1], n_groups))[..., labels]
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    _, place = np.unique(row * n_groups + labels[X.indices], return_inverse=True)
+    return rng.random(place.max(initial=-1) + 1)[place]
+
+
 def with_values(X: Any, new: NDArray[Any]) -> Any:
     """A matrix with other values in the stored places; `new` has their shape."""
     if not sp.issparse(X):
@@ -160,6 +175,31 @@ def stored_rows(X: Any) -> Any:
     small = np.int32 if indptr[-1] < 2**31 else np.int64
     columns = np.broadcast_to(np.arange(X.shape[1], dtype=small), X.shape)[mask]
     return sp.csr_array((X[mask], columns, indptr.astype(small)), shape=X.shape)
+
+
+def group_rows(rows: Any, labels: NDArray[np.intp]) -> tuple[Any, Any, Any]:
+    """What groups a row of CSR has entries of, as CSR with an own column for each pair.
+
+    Returns that matrix, of ones, whose columns are the pairs of row and group one after
+    another; the group of each pair; and the pair of each entry.
+    """
+    n_groups = int(labels.max(initial=-1)) + 1
+    n = rows.shape[0]
+    row = np.repeat(np.arange(n), np.diff(rows.indptr))
+    keys, place = np.unique(row * n_groups + labels[rows.indices], return_inverse=True)
+    # indices of the type that the rows have, for which loops are compiled already
+    ends = np.searchsorted(keys, np.arange(n + 1) * n_groups)
+    ends, pairs = ends.astype(rows.indptr.dtype), np.arange(len(keys))
+    pairs = pairs.astype(rows.indices.dtype)
+    matrix = sp.csr_array((np.ones(len(keys)), pairs, ends), shape=(n, len(keys)))
+    return matrix, keys % max(n_groups, 1), place
+
+
+def group_weights(rows: Any, place: NDArray[np.intp], coef: NDArray[Any]) -> Any:
+    """Σ coef_j x_j over the entries of each pair that `group_rows` found, by class."""
+    size = int(place.max(initial=-1)) + 1
+    found = [np.bincount(place, w[rows.indices] * rows.data, size) for w in coef]
+    return np.array(found).reshape(len(coef), size)
 
 
 def sparse_blocks(X: Any, order: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Any]]:

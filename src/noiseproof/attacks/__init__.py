@@ -6,6 +6,7 @@ from noiseproof.attacks.base import Attack, LinearMargins
 from noiseproof.attacks.feature_deletion import FeatureDeletion
 from noiseproof.attacks.feature_deletion import check_budget as check_budget
 from noiseproof.attacks.feature_deletion import effective_budget as effective_budget
+from noiseproof.attacks.feature_deletion import group_values as group_values
 from noiseproof.attacks.feature_scaling import FeatureScaling
 from noiseproof.attacks.images import (
     ImageRotation,

@@ -38,7 +38,7 @@ array([2.2])
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -164,6 +164,36 @@ class Attack(BaseEstimator):
             Finite and not negative.
         """
         return np.ones(n_features)
+
+    def certificate_groups(self, n_features: int) -> NDArray[np.intp] | None:
+        """The group of each feature, which changes as a whole; None if each is alone.
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        labels : array of int of shape (n_features,), or None
+            Numbers of the groups, from 0 on; `certificate_values` has one for each.
+        """
+        return None
+
+    def on(self, features: Sequence[Any]) -> Self:
+        """The same attack, knowing which features there are, for groups by name.
+
+        Parameters
+        ----------
+        features : sequence
+            Names, or numbers, of all features.
+
+        Returns
+        -------
+        attack : Attack
+            This one, unless it has groups.
+        """
+        return self
 
     @property
     def is_finite(self) -> bool:

@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
-from noiseproof._rows import readable, stored_rows, unsigned, without
+from noiseproof._rows import (
+    group_rows,
+    group_weights,
+    readable,
+    stored_rows,
+    unsigned,
+    without,
+)
 from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.feature_scaling import FeatureScaling
+from noiseproof.groups import Groups
 
 _MODES = ("best", "greedy")
 _ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
 
 
-def check_budget(budget: float, values: Any, n_features: int) -> Array:
+def check_budget(
+    budget: float, values: Any, n_features: int, what: str = "feature"
+) -> Array:
     """The feature values as an array, or one sentence: bad values or a bad budget."""
     v = np.ones(n_features) if values is None else np.asarray(values, dtype=np.float64)
     if v.shape != (n_features,):
         raise ValueError(
-            f"Feature values must be one number per feature, {n_features}; "
+            f"{what.capitalize()} values must be one number per {what}, {n_features}; "
             f"got shape {v.shape}."
         )
     if not np.all(np.isfinite(v)) or np.any(v < 0):
-        raise ValueError("Feature values must be finite and not negative.")
+        raise ValueError(f"{what.capitalize()} values must be finite and not negative.")
     total = float(v.sum())
     if not 0 <= budget <= total * (1 + _ROUNDING):
         raise ValueError(
-            f"The budget must lie between 0 and the total value of the features, "
+            f"The budget must lie between 0 and the total value of the {what}s, "
             f"{total:g}; got {budget!r}."
         )
     return v
+
+
+def group_values(
+    budget: float, values: Any, groups: Any, features: Sequence[Any]
+) -> tuple[NDArray[np.intp], Array]:
+    """The group of each feature and the value of each group, or one sentence.
+
+    A feature in no group is a group by itself. Values can then be given only where all
+    features are in some group, since it would have none.
+    """
+    read = Groups.read(groups, features)
+    labels = read.labels(len(features))
+    n_groups = int(labels.max(initial=-1)) + 1
+    if values is not None and n_groups > len(read):
+        raise ValueError(
+            f"Values of groups need each feature in a group, and "
+            f"{features[int(labels.argmax())]!r} is in none."
+        )
+    return labels, check_budget(budget, values, n_groups, "group")
 
 
 def effective_budget(budget: float, values: Array) -> float:
@@ -58,8 +89,14 @@ class FeatureDeletion(Attack):
     ----------
     budget : float, default=1.0
         N, the total value that may be deleted from each row.
-    values : array-like of shape (n_features,), default=None
-        v_j, what deleting a feature costs the adversary; None means 1 each.
+    values : array-like of shape (n_features,) or (n_groups,), default=None
+        v_j, what deleting a feature costs the adversary, or a group if there are
+        groups; None means 1 each.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that can be deleted together only, each group as a whole: a dictionary
+        from names to lists of features, a list of such lists, or one label per feature.
+        The gain of a group is the sum of its members' gains, also of those whose
+        deletion helps the model. Features in no group are deleted alone.
     mode : {"best", "greedy"}, default="best"
         "best" deletes the largest gains per value first. "greedy" is the adversary of
         the paper's experiments: the largest gains first, whatever their value, until
@@ -77,8 +114,11 @@ class FeatureDeletion(Attack):
     array([3.5])
     >>> FeatureDeletion(budget=2, values=[2, 1, 1]).gap(X, y, coef)
     array([0.5])
+    >>> FeatureDeletion(budget=1, groups=[[0], [1, 2]]).worst(X, y, [2.0, 1.5, 1.0])
+    array([[1., 0., 0.]])
     """
 
+    groups: Any = None  # also of attacks saved before there were groups
     level_name = "budget"
     smallest_change = "deletion"
     _levels = ()
@@ -88,10 +128,12 @@ class FeatureDeletion(Attack):
         budget: float = 1.0,
         values: ArrayLike | None = None,
         *,
+        groups: Any = None,
         mode: str = "best",
     ):
         self.budget = budget
         self.values = values
+        self.groups = groups
         self.mode = mode
 
     def _worst(self, X: Any, model: LinearMargins) -> Any:
@@ -118,20 +160,35 @@ class FeatureDeletion(Attack):
         return bound - attained
 
     def certificate_values(self, n_features: int) -> Array:
-        return check_budget(0.0, self.values, n_features)
+        return self._labels_and_values(0.0, n_features)[1]
+
+    def certificate_groups(self, n_features: int) -> NDArray[np.intp] | None:
+        return self._labels_and_values(0.0, n_features)[0]
+
+    def on(self, features: Sequence[Any]) -> Self:
+        if self.groups is None:
+            return self
+        labels, values = group_values(0.0, self.values, self.groups, features)
+        members = {g: np.flatnonzero(labels == g).tolist() for g in range(len(values))}
+        return clone(self).set_params(groups=members, values=values)
+
+    def _labels_and_values(self, budget: float, n_features: int) -> tuple[Any, Array]:
+        if self.groups is None:
+            return None, check_budget(budget, self.values, n_features)
+        return group_values(budget, self.values, self.groups, range(n_features))
 
     def check(self, n_features: int) -> Array:
-        """The values, one per feature, or one clear sentence about what is wrong."""
+        """The values, one per feature or group, or a sentence about what is wrong."""
         if self.mode not in _MODES:
             raise ValueError(
                 f"FeatureDeletion.mode must be 'best' or 'greedy'; got {self.mode!r}."
             )
-        return check_budget(self.budget, self.values, n_features)
+        return self._labels_and_values(self.budget, n_features)[1]
 
     def _as_scaling(self, n_features: int) -> FeatureScaling | None:
         """The same attack as scaling by zero, if every feature costs 1; else None."""
         values = self.check(n_features)
-        if np.any(values != 1):
+        if np.any(values != 1) or self.groups is not None:
             return None
         return FeatureScaling(effective_budget(self.budget, values))
 
@@ -143,11 +200,15 @@ class FeatureDeletion(Attack):
         from noiseproof.attacks.kernels import delete
 
         values = self.check(X.shape[1])
-        rows = stored_rows(X)
-        deleted = np.zeros(len(rows.data), dtype=bool)
+        rows, coef = stored_rows(X), model.coef
         limit = effective_budget(self.budget, values)
-        of_model = model.label, model.coef, model.rival_leads(X)
-        greedy = self.mode == "greedy"
-        return deleted, *delete(
-            *unsigned(rows), *of_model, values, limit, greedy, deleted
+        labels = self.certificate_groups(X.shape[1])
+        if labels is not None:  # a pair of row and group is a feature of this row only
+            entries, (rows, group, place) = rows, group_rows(rows, labels)
+            coef, values = group_weights(entries, place, coef), values[group]
+        deleted = np.zeros(len(rows.data), dtype=bool)
+        of_model = model.label, coef, model.rival_leads(X)
+        bounds = delete(
+            *unsigned(rows), *of_model, values, limit, self.mode == "greedy", deleted
         )
+        return deleted if labels is None else deleted[place], *bounds

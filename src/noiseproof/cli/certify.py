@@ -11,12 +11,14 @@ import typer
 from noiseproof.cli.options import (
     AttackOption,
     Data,
+    GroupsOption,
     Json,
     Levels,
     Model,
     Target,
     parse_attack,
     parse_levels,
+    read_groups,
 )
 
 _COUNTS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -33,6 +35,7 @@ def certify(
     ] = None,
     attack: AttackOption = None,
     levels: Levels = None,
+    groups: GroupsOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file, one line per row.")
     ] = None,
@@ -41,7 +44,8 @@ def certify(
     """Prove how much must happen before each prediction can change.
 
     For a linear model this is exact: the smallest number of features whose deletion
-    changes the prediction, whoever picks them. The certified accuracy at a budget is
+    changes the prediction, whoever picks them; with --groups the smallest number of
+    sensors that must fail, each as a whole. The certified accuracy at a budget is
     the share of rows that are right and stay right.
 
     \b
@@ -49,16 +53,21 @@ def certify(
       noiseproof certify model.npf test.csv --target y
       noiseproof certify model.npf test.csv -t y --budget 3 -o rows.csv
       noiseproof certify model.npf test.csv -t y --attack norm-ball --levels 0,0.1,1
+      noiseproof certify model.npf test.csv -t y --groups sensors.json
     """
     from noiseproof import evaluation
-    from noiseproof.cli.files import open_model, read_for
+    from noiseproof.cli.files import groups_behind, open_model, read_for
     from noiseproof.cli.output import check_output, note, write_csv
 
-    check_output(output, model, data)
+    check_output(output, model, data, groups)
+    sensors = None if groups is None else read_groups(groups)
     kind = None if attack is None else parse_attack(attack)
     saved = open_model(model)
     table = read_for([saved], data, target)
-    certificates = evaluation.certify(*saved.split(table.X), table.y, attack=kind)
+    last, X = saved.split(table.X)
+    if sensors is not None:
+        sensors = groups_behind(saved.model, table.X, X.shape[1], sensors)
+    certificates = evaluation.certify(last, X, table.y, groups=sensors, attack=kind)
     if output is not None:
         write_csv(certificates.to_dict(), output)
         note(f"Budgets of {len(table.X):,} rows written to {output}")
@@ -69,7 +78,7 @@ def certify(
 def _budgets(certificates: Any) -> list[float]:
     """Where to show the certified accuracy: until nothing is left of it."""
     finite = certificates.budget[np.isfinite(certificates.budget)]
-    if certificates.unit != "features":
+    if certificates.unit not in ("features", "groups"):
         return [0.0, *np.unique(np.quantile(finite, _SHARES))] if len(finite) else [0.0]
     last = finite.max(initial=0)
     return [count for count in _COUNTS if count <= last] or [0]

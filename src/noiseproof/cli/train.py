@@ -11,6 +11,7 @@ import typer
 
 from noiseproof.cli.options import (
     Data,
+    GroupsOption,
     Json,
     Seed,
     Target,
@@ -18,6 +19,7 @@ from noiseproof.cli.options import (
     parse_attack,
     parse_happening,
     parse_noise,
+    read_groups,
 )
 
 _FEW = 20  # so many different numbers may be classes
@@ -46,6 +48,7 @@ def train(
         float | None,
         typer.Option("--C", help="Weight of the data against the regulariser."),
     ] = None,
+    groups: GroupsOption = None,
     budget: Annotated[
         float | None,
         typer.Option(help="Features that an adversary may delete from each row."),
@@ -89,13 +92,15 @@ def train(
       noiseproof train data.csv --target y -o model.npf
       noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
       noiseproof train data.csv -t y -o model.npf --tune delete:0.5
+      noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
       noiseproof train data.csv -t price -o model.npf --model dropout-ridge
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
     """
     from noiseproof.cli.output import check_output
     from noiseproof.io import save
 
-    check_output(output, data)
+    check_output(output, data, groups)
+    sensors = None if groups is None else read_groups(groups)
     given = {
         "noise": None if noise is None else parse_noise(noise),
         "C": c,
@@ -103,6 +108,8 @@ def train(
         "attack": None if attack is None else parse_attack(attack),
     }
     estimator = _make_estimator(model, seed, **given)
+    if sensors is not None:
+        _groups_holder(model, estimator)
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
@@ -110,7 +117,7 @@ def train(
     table = _read(data, target, drop or [], n_features)
     _check_target(estimator, table.y, table.target)
     start = time.perf_counter()
-    fitted, found = _fit(table, estimator, scale, happening, fixed, seed)
+    fitted, found = _fit(table, estimator, scale, happening, fixed, seed, sensors)
     summary = _summary(table, fitted, model)
     summary |= found | {"seconds": round(time.perf_counter() - start, 3)}
     notes = {"target": table.target, "first_index": table.first_index}
@@ -134,6 +141,23 @@ def _make_estimator(name: str, seed: int, **options: Any) -> Any:
     if "random_state" in known:
         given["random_state"] = seed
     return estimator.set_params(**given)
+
+
+def _groups_holder(name: str, estimator: Any) -> Any:
+    """The part of an estimator that takes groups: itself, its attack or its noise."""
+    from noiseproof.noise import as_noise
+
+    known = estimator.get_params(deep=False)
+    if known.get("noise") is not None:
+        estimator.set_params(noise=as_noise(known["noise"]))
+    parts = [estimator, known.get("attack"), getattr(estimator, "noise", None)]
+    for part in parts:
+        if part is not None and "groups" in part.get_params(deep=False):
+            return part
+    raise typer.BadParameter(
+        f"--model {name} cannot train for --groups: use dropout noise such as "
+        "--noise 0.2, robust-lp with --budget, or --attack deletion:1."
+    )
 
 
 def _read(
@@ -180,15 +204,18 @@ def _fit(
     happening: tuple[Any, float] | None,
     fixed: set[str],
     seed: int,
+    sensors: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
     """A fitted pipeline, and what cross-validation has found.
 
     The estimator stands behind an encoder, and behind zeros for NaN if it needs them.
+    Sensors are groups of the table's columns, with all that the encoder makes of them.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
+    from noiseproof.cli.files import groups_behind
     from noiseproof.cli.tune import choices, tune
     from noiseproof.tables import TableEncoder
 
@@ -197,6 +224,13 @@ def _fit(
         zeros = SimpleImputer(strategy="constant", fill_value=0.0)
         steps.append(("missing", zeros))
     pipeline = Pipeline([*steps, ("model", estimator)])
+    if sensors is not None:
+        d = pipeline[:-1].fit_transform(table.X).shape[1]
+        found_groups = groups_behind(pipeline, table.X, d, sensors)
+        members = {
+            str(n): found_groups[g].tolist() for g, n in enumerate(found_groups.names)
+        }
+        _groups_holder(type(estimator).__name__, estimator).set_params(groups=members)
     found: dict[str, Any] = {}
     if happening is not None:
         grid = choices(pipeline, table.X, fixed)

@@ -149,6 +149,11 @@ class DropoutSGDClassifier(LinearClassifier):
         """η of each feature: (1 - δ) / δ for the dropout rule, 1 for AdaGrad's."""
         noise = as_noise(self.noise)
         noise.check(d)
+        if noise.group_labels(d) is not None:
+            raise ValueError(
+                "DropoutSGDClassifier learns each feature by itself, so its noise "
+                "cannot have groups; use DropoutLogisticRegression or DropoutSVC."
+            )
         delta = np.broadcast_to(np.asarray(noise.level, dtype=np.float64), d)
         if np.any(delta <= 0):
             raise ValueError(

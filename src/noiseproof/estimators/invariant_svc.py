@@ -304,7 +304,9 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         )
         alpha = float(self.alpha)
         if listed is None:
-            return AttackedRisk(X, self.attack, labels, costs, mass, alpha)
+            names = getattr(self, "feature_names_in_", range(X.shape[1]))
+            attack = self.attack and self.attack.on(names)
+            return AttackedRisk(X, attack, labels, costs, mass, alpha)
         if self.kernel == "linear":
             return ListedRisk(listed, labels, costs, mass, alpha)
         self.gamma_ = self._settled_gamma(X)

@@ -109,6 +109,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
         X, y = read_training(self, X, y, **self._reading)
+        noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noiseproof._deletion import mutual_info_values
 from noiseproof._sklearn import CallbackSupportMixin, Interval, StrOptions
-from noiseproof.attacks import check_budget
+from noiseproof.attacks import check_budget, group_values
 from noiseproof.estimators.linear import LinearClassifier
 
 Array = NDArray[np.float64]
@@ -23,11 +23,13 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
 
     budget: float | None
     feature_values: Any
+    groups: Any = None  # also of models saved before there were groups
     missing: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "budget": [Interval(Real, 0, None, closed="left"), None],
         "feature_values": ["array-like", StrOptions({"mutual_info"}), None],
+        "groups": ["array-like", dict, None],
         "margin": [Interval(Real, 0, None, closed="neither")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -37,15 +39,23 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
 
     def _set_adversary(self, X: Any, labels: Any, weights: Any = None) -> None:
         """Settle what features are worth, and the budget, before any work."""
-        values = self.feature_values
-        if isinstance(values, str):
+        values, d, what = self.feature_values, X.shape[1], "features"
+        informative = isinstance(values, str)
+        if informative:
             values = mutual_info_values(X, labels, sample_weight=weights)
-        values = check_budget(0.0, values, X.shape[1])
+        self._labels = None
+        if self.groups is None:
+            values = check_budget(0.0, values, d)
+        else:
+            names, what = getattr(self, "feature_names_in_", range(d)), "groups"
+            given = None if informative else values
+            self._labels, ones = group_values(0.0, given, self.groups, list(names))
+            values = np.bincount(self._labels, values) if informative else ones
         total = float(values.sum())
         budget = _SHARE * total if self.budget is None else float(self.budget)
         if budget >= total:
             raise ValueError(
-                f"budget={budget:g} must be less than the total value of the features, "
+                f"budget={budget:g} must be less than the total value of the {what}, "
                 f"{total:g}: else the adversary can delete them all."
             )
         self.feature_values_, self.budget_ = values, budget

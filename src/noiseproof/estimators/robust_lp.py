@@ -16,6 +16,7 @@ from noiseproof._deletion import (
     DeletionHinge,
     RobustLPResult,
     in_chunks,
+    solve_groups,
 )
 from noiseproof._rows import (
     read_training,
@@ -54,8 +55,14 @@ class RobustLPClassifier(RobustClassifier):
         N, the total value of the features that may be deleted from each row; None
         means a tenth of the total.
     feature_values : array-like of shape (n_features,), "mutual_info" or None
-        v_j, what a feature's deletion costs the adversary. None, the default, means 1
-        each; "mutual_info" takes `noiseproof.mutual_info_values` of the training data.
+        v_j, what a feature's deletion costs the adversary, or a group's. None, the
+        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of
+        the training data.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that the adversary can delete together only, each group as a whole; a
+        feature in no group is one by itself. Budget and values then count groups, and
+        "mutual_info" adds up over the members of each. HiGHS solves the program then,
+        whatever `solver` says, in one chunk.
     margin : float, default=1.0
         γ, the margin asked for after deletions worth all of the budget. Only C / γ
         matters for the decisions.
@@ -99,7 +106,7 @@ class RobustLPClassifier(RobustClassifier):
         this is what the averaging may have cost.
     n_iter_ : int
         Iterations taken, all programs together.
-    feature_values_ : array of shape (n_features,)
+    feature_values_ : array of shape (n_features,) or (n_groups,)
         The values used.
     budget_ : float
         The budget used.
@@ -134,6 +141,7 @@ class RobustLPClassifier(RobustClassifier):
         budget: float | None = None,
         *,
         feature_values: Any = None,
+        groups: Any = None,
         margin: float = 1.0,
         C: float = 1.0,
         fit_intercept: bool = True,
@@ -148,6 +156,7 @@ class RobustLPClassifier(RobustClassifier):
     ):
         self.budget = budget
         self.feature_values = feature_values
+        self.groups = groups
         self.margin = margin
         self.C = C
         self.fit_intercept = fit_intercept
@@ -188,6 +197,10 @@ class RobustLPClassifier(RobustClassifier):
             X, y, weights = X[counted], y[counted], weights[counted]
         labels = self._encode(y)
         self._set_adversary(X, labels, weights)
+        if self.groups is not None and self.n_chunks > 1:
+            raise ValueError(
+                "With groups the program is solved in one chunk; use n_chunks=1."
+            )
         chunks = self._chunks(labels)
         remember_missing(self, X, afresh=True)
         rows = without_zeros(stored_rows(X).astype(np.float64, copy=False))
@@ -232,6 +245,9 @@ class RobustLPClassifier(RobustClassifier):
         solver = ROBUST_LP_SOLVERS[self.solver]
         results = []
         for program, state in zip(programs, states, strict=True):
+            if self._labels is not None:
+                results.append(solve_groups(program, self._labels, stop))
+                continue
             results.append(in_chunks(program, chunks, solver, stop, state))
             if results[-1].interrupted:
                 stop = replace(stop, max_iter=0)

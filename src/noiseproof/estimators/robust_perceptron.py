@@ -34,9 +34,13 @@ class RobustPerceptron(RobustClassifier):
         N, the total value of the features that may be deleted from each row; None
         means a tenth of the total.
     feature_values : array-like of shape (n_features,), "mutual_info" or None
-        v_j, what a feature's deletion costs the adversary. None, the default, means 1
-        each; "mutual_info" takes `noiseproof.mutual_info_values` of the training data,
-        in `partial_fit` of the first batch.
+        v_j, what a feature's deletion costs the adversary, or a group's. None, the
+        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of
+        the training data, in `partial_fit` of the first batch.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that the adversary can delete together only, each group as a whole; a
+        feature in no group is one by itself. Budget and values then count groups, and
+        "mutual_info" adds up over the members of each.
     margin : float, default=1.0
         γ, the margin asked for after deletions worth all of the budget.
     C : float, default=1.0
@@ -75,7 +79,7 @@ class RobustPerceptron(RobustClassifier):
         Passes taken in `fit`.
     n_seen_ : int
         Rows seen.
-    feature_values_ : array of shape (n_features,)
+    feature_values_ : array of shape (n_features,) or (n_groups,)
         The values used.
     budget_ : float
         The budget used.
@@ -105,6 +109,7 @@ class RobustPerceptron(RobustClassifier):
         budget: float | None = None,
         *,
         feature_values: Any = None,
+        groups: Any = None,
         margin: float = 1.0,
         C: float = 1.0,
         fit_intercept: bool = True,
@@ -117,6 +122,7 @@ class RobustPerceptron(RobustClassifier):
     ):
         self.budget = budget
         self.feature_values = feature_values
+        self.groups = groups
         self.margin = margin
         self.C = C
         self.fit_intercept = fit_intercept
@@ -206,7 +212,7 @@ class RobustPerceptron(RobustClassifier):
     def _learn(self, X: Any, signs: Any, order: Any, step: float) -> None:
         self._losses = self._losses + learn_rows(
             X, signs, order, self.feature_values_, self.budget_, self.margin, self.C,
-            step, self.n_seen_, self.fit_intercept, self._state,
+            step, self.n_seen_, self.fit_intercept, self._state, self._labels,
         )  # fmt: skip
         self.n_seen_ += len(order)
         self.online_loss_ = self._losses / (self.margin * self.n_seen_)

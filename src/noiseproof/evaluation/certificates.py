@@ -15,6 +15,8 @@ from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
     canonical,
     density,
+    group_rows,
+    group_weights,
     incomplete_rows,
     readable,
     stored_rows,
@@ -25,6 +27,7 @@ from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen
 from noiseproof.evaluation.votes import certified_votes
+from noiseproof.groups import feature_names
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -46,6 +49,7 @@ def certify(
     X: Any,
     y: ArrayLike | None,
     values: ArrayLike | None = None,
+    groups: Any = None,
     *,
     attack: Attack | None = None,
     space: str = "input",
@@ -75,8 +79,13 @@ def certify(
         takes them, are gone already and cannot be deleted.
     y : array-like of shape (n_samples,) or None
         Labels, for `accuracy_at`; None if there are none.
-    values : array-like of shape (n_features,), default=None
-        What deleting a feature costs; None means 1 each, and 0 is free.
+    values : array-like of shape (n_features,) or (n_groups,), default=None
+        What deleting a feature costs, or a group if there are groups; None means 1
+        each, and 0 is free.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that can be deleted together only: a dictionary from names to lists of
+        features, a list of such lists, or one label per feature. A budget then counts
+        groups, each of which goes as a whole; a feature in no group is one by itself.
     attack : FeatureDeletion, FeatureScaling or NormBall, default=None
         What may happen, if not deletion. Its own budget, k or radius is not used: the
         certificate is the smallest that changes the prediction.
@@ -104,14 +113,16 @@ def certify(
     array([0, 1])
     """
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
-        plain = values is None and attack is None
+        plain = values is None and attack is None and groups is None
         voted = certified_votes(model, X, space, plain=plain)
         prediction = np.asarray(model.predict(X))
         correct = None if y is None else prediction == _labels(y, len(prediction))
         return Certificates(prediction=prediction, correct=correct, **voted)
-    if attack is not None and values is not None:
-        raise ValueError("values are for deletion; an attack brings its own.")
-    attack = FeatureDeletion(values=values) if attack is None else attack
+    if attack is not None and (values is not None or groups is not None):
+        name = "groups" if values is None else "values"
+        raise ValueError(f"{name} are for deletion; an attack brings its own.")
+    if attack is None:
+        attack = FeatureDeletion(values=values, groups=groups)
     search = _SEARCHES.get(getattr(attack, "smallest_change", None))
     if search is None:
         raise TypeError(
@@ -121,6 +132,7 @@ def certify(
         )
     view = linear_view(model, space)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    attack = attack.on(feature_names(model, X))
     labels = None if y is None else _labels(y, X.shape[0])
     predictions, found = [], []
     for block in _blocks(X):
@@ -257,7 +269,8 @@ class Certificates(Result):
         -------
         features : array of int
             Column numbers, worth `budget[i]` where that is exact; empty if no deletion
-            changes the row. (For `FeatureScaling`: the features to scale.)
+            changes the row. (For `FeatureScaling`: the features to scale.) With groups
+            all members of the groups that go, but those that are zero already.
         """
         if self.changes is None:
             raise ValueError(f"A change of {self.unit} does not pick features.")
@@ -383,26 +396,37 @@ def _cheapest(
     d = rows.shape[1]
     values, factors = attack.certificate_values(d), attack.certificate_factors
     stored = stored_rows(readable(rows))
+    labels = attack.certificate_groups(d)
     eps, unit, doubts, tiny, huge = precision
     if factors == (0.0, 1.0) and _adds_up_exactly(view, stored, eps):
         eps = unit = tiny = 0.0
     prices, scale, plain, whole = _prices(values)
-    coef, rounding = view.coef, view.rounding
+    coef, sizes, terms = view.coef, view.rounding.sizes, d * view.centred
+    entries, place, paid = stored, slice(None), prices
+    if labels is not None:  # a pair of row and group is a feature of this row only
+        stored, group, place = group_rows(entries, labels)
+        coef = group_weights(entries, place, coef)
+        sizes = group_weights(abs(entries), place, np.abs(sizes))
+        paid = prices[group]
+        # of each score there are as many terms as entries, and we add them up as well
+        terms = max(terms, 2 * int(np.diff(entries.indptr).max(initial=0)))
     changed = np.zeros(len(stored.data), dtype=bool)
     budget, exact = cheapest_changes(
         *(*unsigned(stored), own.astype(np.uint64)),
-        (coef, rounding.sizes, view.intercepts(rows), doubts, view.rank),
-        *(prices, factors),
+        (coef, sizes, view.intercepts(rows), doubts, view.rank),
+        *(paid, factors),
         (
-            *(eps, d * view.centred, rounding.terms, unit, tiny),
+            *(eps, terms, view.rounding.terms, unit, tiny),
             huge / max(1.0, *map(abs, factors)),
         ),
         *((plain, whole, MAX_BRANCHES), changed),
     )
     exact &= bool(np.all((prices > 0) == (values > 0)))
-    counts = np.diff(np.concatenate([[0], np.cumsum(changed)])[stored.indptr])
-    unit_name = "features" if np.all(values == 1) else "value"
-    return _Found(budget * scale, exact, unit_name, (stored.indices[changed], counts))
+    changed = changed[place]
+    counts = np.diff(np.concatenate([[0], np.cumsum(changed)])[entries.indptr])
+    unit_name = "features" if labels is None else "groups"
+    unit_name = unit_name if np.all(values == 1) else "value"
+    return _Found(budget * scale, exact, unit_name, (entries.indices[changed], counts))
 
 
 def _prices(values: Array) -> tuple[Array, float, bool, bool]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from noiseproof._rows import Container, canonical, contain
+from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import check_space
 from noiseproof.evaluation.models import (
     as_scorer,
@@ -26,6 +27,8 @@ from noiseproof.evaluation.models import (
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, column_groups, feature_names, features_behind
+from noiseproof.noise import Noise
 
 Array = NDArray[np.float64]
 
@@ -37,6 +40,7 @@ def robustness_curve(
     perturb: Any,
     levels: ArrayLike,
     *,
+    groups: Any = None,
     scoring: Any = "accuracy",
     n_repeats: int = 10,
     random_state: Any = None,
@@ -62,15 +66,22 @@ def robustness_curve(
         the models as a frame with its names and, where possible, its dtypes.
     y : array-like of shape (n_samples,)
         True labels or targets.
-    perturb : {"delete", "delete_count"}, Noise or Attack
+    perturb : {"delete", "delete_count", "delete_groups", "missing_groups"}, Noise or \
+Attack
         What happens at a level. "delete": each feature of a row dies with probability
         `level`, the rest stay as they are (Chen et al. 2014). "delete_count": exactly
         `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
-        are fewer. A noise object at that level: `noise.at(level)`. An attack of that
-        strength (budget, k, radius, ...) by somebody who knows the model, which must be
-        linear; such a curve is not random and has one repeat.
+        are fewer. "delete_groups": each of the `groups` of a row dies as a whole with
+        probability `level`; "missing_groups": the same as NaN. A noise object at that
+        level: `noise.at(level)`. An attack of that strength (budget, k, radius, ...) by
+        somebody who knows the model, which must be linear; such a curve is not random
+        and has one repeat.
     levels : array-like of floats
         Where to evaluate.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Columns of X that die together, by name or number, for "delete_groups" and
+        "missing_groups"; a column in no group dies by itself. With space="model" all
+        features that a pipeline makes of a column belong to it.
     scoring : str, scorer or callable, default="accuracy"
         Name of a scikit-learn metric or a function of (model, X, y). It must not keep
         X, which is overwritten by the next draw.
@@ -120,16 +131,25 @@ def robustness_curve(
     at = _read_levels(levels)
     _check(n_repeats, confidence)
     check_space(space)
-    score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     y = np.asarray(y)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    if space == "input" and isinstance(perturb, Noise | Attack) and X.ndim == 2:
+        perturb = perturb.on(feature_names(None, X))  # it may have groups by name
+    score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
             f"X and y must have as many rows, at least one; got {X.shape[0]} and "
             f"{y.shape[0]}."
         )
+    columns = feature_names(None, X)
+    if groups is not None:
+        read = Groups.read(groups, columns)  # bad groups cost no work
+        perturbation = perturbation.grouped(read.labels(len(columns)))
     try_out(named, X)
+    deleted_as = perturbation.deleted_as or deleted_as
     stages = _stages(named, X, y, perturbation, space, deleted_as)
+    if groups is not None and space == "model":
+        stages = [_behind(stage, named, X, groups) for stage in stages]
     for stage in stages:
         stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
     seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
@@ -317,6 +337,15 @@ def _stages(
         _Stage(rows, perturbation.against(model, y), {name: model})
         for name, (model, rows) in seen.items()
     ]
+
+
+def _behind(stage: _Stage, named: dict[str, Any], X: Any, groups: Any) -> _Stage:
+    """The stage with groups of what a pipeline makes of the columns."""
+    (name,) = stage.models
+    columns, d = feature_names(None, X), stage.rows.numbers().shape[1]
+    features = features_behind(named[name], columns, d)
+    labels = column_groups(features, columns, groups, rest=True).labels(d)
+    return stage._replace(perturbation=stage.perturbation.grouped(labels))
 
 
 def _run(

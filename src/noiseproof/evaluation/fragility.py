@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
 _CHUNK = 2**20  # scores that are held at a time
+_KINDS = (("feature", "pair of features"), ("group", "pair of groups"))
 
 
 def feature_fragility(
@@ -29,7 +30,8 @@ def feature_fragility(
     X: Any,
     y: ArrayLike,
     *,
-    groups: Mapping[Any, Sequence[Any]] | None = None,
+    groups: Any = None,
+    pairs: bool = False,
     scoring: Any = "accuracy",
     deleted_as: str = "zero",
     space: str = "input",
@@ -50,8 +52,11 @@ def feature_fragility(
         Rows, not those of the training.
     y : array-like of shape (n_samples,)
         True labels or targets.
-    groups : dict of name to list of features, default=None
+    groups : mapping, list of lists or array-like of labels, default=None
         Features that die together, by name or column number; None means each alone.
+    pairs : bool, default=False
+        Whether to lose two features or groups at a time, all pairs of them, to see
+        which two outages together hurt most.
     scoring : str, scorer or callable, default="accuracy"
         Name of a scikit-learn metric or a function of (model, X, y).
     deleted_as : {"zero", "nan"}, default="zero"
@@ -88,6 +93,8 @@ def feature_fragility(
     X, y = canonical(X), np.asarray(y)
     names = feature_names(model, X)
     groups_of = Groups.read(groups, names)
+    if pairs:
+        groups_of = _pairs(groups_of)
     quick = scoring == "accuracy" and deleted_as == "zero"
     if quick and (seen := _seen_as_linear(model, X, space)):
         score, scores = _by_update(*seen, y, groups_of)
@@ -106,7 +113,7 @@ def feature_fragility(
         cost[order],
         score,
         score_name(scoring),
-        "feature" if groups is None else "group",
+        _KINDS[groups is not None][pairs],
     )
 
 
@@ -124,7 +131,7 @@ class Fragility(Result):
         With all features.
     scoring : str
         Name of the metric.
-    kind : {"feature", "group"}
+    kind : {"feature", "group", "pair of features", "pair of groups"}
         What the names are.
     """
 
@@ -145,6 +152,18 @@ class Fragility(Result):
 
     def _columns(self) -> dict[str, Any]:
         return {self.kind: self.names, "cost": self.cost}
+
+
+def _pairs(groups: Groups) -> Groups:
+    """All pairs of groups, each as one."""
+    if len(groups) < 2:
+        raise ValueError(f"Pairs need at least two groups; got {len(groups)}.")
+    return Groups.packed(
+        {
+            f"{groups.names[a]} + {groups.names[b]}": [*groups[a], *groups[b]]
+            for a, b in combinations(range(len(groups)), 2)
+        }
+    )
 
 
 def _seen_as_linear(

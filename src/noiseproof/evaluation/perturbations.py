@@ -31,6 +31,7 @@ class Perturbation:
     label: str = "level"  # what the level means, as an axis says it
     is_random: bool = True
     white_box: bool = False  # whether it depends on the model
+    deleted_as: str | None = None  # what a lost entry becomes, if it is not to choose
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         """One draw: a function from a level to the perturbed X."""
@@ -38,6 +39,13 @@ class Perturbation:
 
     def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         """Raise one clear sentence if a level or X does not suit."""
+
+    def grouped(self, labels: Any) -> Perturbation:
+        """The perturbation that knows the group of each feature."""
+        raise ValueError(
+            "groups are for perturb='delete_groups' and 'missing_groups'; noise and "
+            "attacks have their own."
+        )
 
     def against(self, model: Any, y: Any) -> Perturbation:
         """The perturbation that knows this model and these labels."""
@@ -111,6 +119,46 @@ class DeleteCount(Perturbation):
             )
 
 
+class DeleteGroups(Perturbation):
+    """Each group of features of a row dies as a whole with probability `level`.
+
+    A feature in no group dies by itself.
+    """
+
+    label = "share of groups deleted"
+    labels: Any = None  # the group of each feature
+
+    def grouped(self, labels: Any) -> Perturbation:
+        found = type(self)()
+        found.labels = labels
+        return found
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        size = len(rows.starts()) - 1, int(self.labels.max(initial=-1)) + 1
+        chances = np.random.default_rng(seed).random(size)
+        return lambda level: rows.without(rows.of_groups(chances < level, self.labels))
+
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        if self.labels is None:
+            raise ValueError(
+                "Outages of groups need groups, such as "
+                "groups={'arm': ['a', 'b'], 'leg': ['c']}."
+            )
+        wrong = [level for level in levels if not 0 <= level <= 1]
+        if wrong:
+            raise ValueError(
+                "With outages of groups levels are probabilities from 0 to 1; got "
+                f"{wrong[0]!r}."
+            )
+
+
+class MissingGroups(DeleteGroups):
+    """The same, and the model knows: the entries become NaN."""
+
+    label = "share of groups missing"
+    deleted_as = "nan"
+
+
 class AddNoise(Perturbation):
     """A noise object at another level: `noise.at(level).sample(X)`."""
 
@@ -163,6 +211,8 @@ class WhiteBoxAttack(Perturbation):
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     "delete": Delete,
     "delete_count": DeleteCount,
+    "delete_groups": DeleteGroups,
+    "missing_groups": MissingGroups,
 }
 
 

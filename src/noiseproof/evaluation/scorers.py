@@ -18,12 +18,14 @@ class PerturbedScorer(BaseEstimator):
 
     Parameters
     ----------
-    perturb : {"delete", "delete_count"}, Noise or Attack
+    perturb : str, Noise or Attack
         What happens, as in `robustness_curve`.
     level : float
         How much of it.
     scoring : str, scorer or callable, default="accuracy"
         The metric on the perturbed rows.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Columns that die together, for perturbations of groups.
     n_repeats : int, default=1
         Draws to average over.
     random_state : int, RandomState, Generator or None, default=0
@@ -57,6 +59,7 @@ class PerturbedScorer(BaseEstimator):
         level: float,
         scoring: Any = "accuracy",
         *,
+        groups: Any = None,
         n_repeats: int = 1,
         random_state: Any = 0,
         deleted_as: str = "zero",
@@ -65,6 +68,7 @@ class PerturbedScorer(BaseEstimator):
         self.perturb = perturb
         self.level = level
         self.scoring = scoring
+        self.groups = groups
         self.n_repeats = n_repeats
         self.random_state = random_state
         self.deleted_as = deleted_as
@@ -90,6 +94,7 @@ class PerturbedScorer(BaseEstimator):
         curve = robustness_curve(
             {"model": estimator},
             *(X, y, self.perturb, [self.level]),
+            groups=self.groups,
             scoring=self.scoring,
             n_repeats=self.n_repeats,
             random_state=self.random_state,

@@ -28,7 +28,8 @@ def certified_votes(model: Any, X: Any, space: str, *, plain: bool) -> dict[str,
     if not plain:
         raise ValueError(
             "The certificates of votes hold for any change of features at a cost of 1 "
-            "each; they take neither values nor an attack."
+            "each; they take neither values nor an attack; groups are those of the "
+            "ensemble."
         )
     if space not in ("input", "model"):
         raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")

@@ -169,9 +169,9 @@ def _misfit(state: Any) -> str | None:
 
 def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
     """Weights of linear and of kernel models, and what is kept for each feature."""
-    for name in ("feature_values_", "missing_in_training_"):
-        if name in state and not _fits(state[name], (d,)):
-            return name
+    wrong = _misfit_of_features(state, d)
+    if wrong:
+        return wrong
     points, dual = state.get("support_vectors_"), state.get("dual_coef_")
     if points is not None and dual is not None and "_n_support" not in state:
         few = {None, 1, labels} if labels == 2 else {None, labels}
@@ -235,6 +235,26 @@ def _misfit_of_libsvm(state: Any, d: int, labels: int | None) -> Any:
         return "support_"
     dual = state["_dual_coef_"]  # compiled loops read all of it, stored or not
     return "_dual_coef_" if getattr(dual, "nnz", dual.size) != (k - 1) * n else None
+
+
+def _misfit_of_features(state: Any, d: Any) -> str | None:
+    """What is kept for each feature, or for each group of them."""
+    groups = state.get("_labels")
+    if groups is not None and not _are_groups(groups, state.get("feature_values_"), d):
+        return "_labels"
+    of_groups = {} if groups is None else {"feature_values_": None}
+    for name in ("feature_values_", "missing_in_training_"):
+        if name in state and not _fits(state[name], (of_groups.get(name, d),)):
+            return name
+    return None
+
+
+def _are_groups(labels: Any, values: Any, d: Any) -> bool:
+    """Whether labels of features lead to their group's value: compiled loops rely."""
+    if not _fits(labels, (d,)) or labels.dtype.kind not in "iu":
+        return False
+    legal = (labels >= 0) & (labels < len(np.atleast_1d(values)))
+    return _fits(values, (None,)) and bool(legal.all())
 
 
 def _fits(part: Any, shape: tuple[int | None, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -72,6 +73,28 @@ class Noise(BaseEstimator):
     def _sample_entries(self, x: Array, rng: np.random.Generator) -> Array:
         raise NotImplementedError
 
+    def _sample_values(self, X: Any, x: Array, rng: np.random.Generator) -> Array:
+        """Noisy values in place of `x`, which are those that X stores."""
+        return self.take(stored_features(X))._sample_entries(x, rng)
+
+    def on(self, features: Sequence[Any]) -> Self:
+        """The same noise, knowing which features there are, by name or number."""
+        return self
+
+    def group_labels(self, n_features: int) -> NDArray[np.intp] | None:
+        """Group of each feature, or None where each has noise of its own."""
+        return None
+
+    def group_cumulants(
+        self, x: Array, t: Array, totals: Callable[[Array], Array]
+    ) -> Cumulants:
+        """Cumulants with groups, unchecked, where `totals` sums within row and group.
+
+        The value of a group is shared out evenly among its entries; slopes and
+        curvatures are the derivatives in the `t` of each entry.
+        """
+        raise NotImplementedError
+
     def max_slope(self) -> float | Array:
         """The cumulant function is finite for abs(t) below this, per feature."""
         return np.inf
@@ -105,12 +128,13 @@ class Noise(BaseEstimator):
                 f"{type(self).__name__} noise would fill every zero of a sparse "
                 "matrix; pass X.toarray() if it fits in memory."
             )
+        names = getattr(X, "columns", None)
         X = canonical(X) if sparse else np.asarray(X)
-        x = values(X)
-        self.check(X.shape[-1], minimum=_minimum(x))
-        noise = self.take(stored_features(X))
+        x, d = values(X), X.shape[-1]
+        noise = self.on(names if names is not None and len(names) == d else range(d))
+        noise.check(d, minimum=_minimum(x))
         dtype = x.dtype if x.dtype.kind == "f" else np.float64
-        noisy = noise._sample_entries(x.astype(np.float64), rng)
+        noisy = noise._sample_values(X, x.astype(np.float64), rng)
         return with_values(X, noisy.astype(dtype))
 
     def at(self, level: float | ArrayLike) -> Self:

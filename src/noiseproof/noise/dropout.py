@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -11,51 +12,74 @@ from scipy.special import expit
 
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
+from noiseproof.noise.grouped import GroupedNoise
 
 
-class Dropout(Noise):
+class Dropout(GroupedNoise):
     """Each feature is 0 with probability q, else x / (1 - q).
 
     Variance q / (1 - q) x² (Chen et al. 2014, "Experiments"; the same without the
     stray 1/2 of Wager et al. 2013 eq. 9); cumulant function
     log(q + (1 - q) exp(t x / (1 - q))).
 
+    With groups the features of a group are lost together: the score w·x~ then has the
+    variance Σ_g q_g / (1 - q_g) (Σ_{d in g} w_d x_d)², and each feature has the same
+    law as without groups.
+
     Parameters
     ----------
-    rate : float or array of shape (n_features,), default=0.5
-        Probability q of losing the feature, in [0, 1).
+    rate : float or array of shape (n_features,) or (n_groups,), default=0.5
+        Probability q of losing the feature, in [0, 1). With groups there may be one
+        for each group, in their order, if every feature is in a group; one for each
+        feature must be the same within a group.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that are lost together: a dictionary from names to lists of features,
+        a list of such lists, or one label per feature. Features in no group are lost
+        alone.
 
     Examples
     --------
     >>> from noiseproof.noise import Dropout
     >>> Dropout(0.5).variance([1.0, 2.0])
     array([1., 4.])
+    >>> Dropout(0.5, groups=["a", "a", "b"]).sample([[1.0, 2.0, 3.0]] * 3, rng=0)
+    array([[2., 4., 0.],
+           [0., 0., 0.],
+           [2., 4., 6.]])
     """
 
-    level_name = "rate"
     _levels = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
-    def __init__(self, rate: float | ArrayLike = 0.5):
+    def __init__(self, rate: float | ArrayLike = 0.5, groups: Any = None):
         self.rate = rate
+        self.groups = groups
 
     def variance_law(self) -> VarianceLaw:
         q = self.level
         return VarianceLaw(0.0, q / (1 - q), power=2)
 
     def cumulants(self, x: Array, t: Array) -> Cumulants:
+        return self._cumulants(x, t * x)
+
+    def group_cumulants(
+        self, x: Array, t: Array, totals: Callable[[Array], Array]
+    ) -> Cumulants:
+        found = self._cumulants(x, totals(t * x))
+        return found._replace(value=found.value / totals(np.ones_like(found.value)))
+
+    def _cumulants(self, x: Array, score: Array) -> Cumulants:
         q = self.level
         with np.errstate(divide="ignore"):  # log 0 = -inf is right at q = 0
             log_q = np.log(q)
-        log_kept = np.log1p(-q) + t * x / (1 - q)
+        log_kept = np.log1p(-q) + score / (1 - q)
         kept = expit(log_kept - log_q)  # probability of "kept" under the tilted law
         jump = x / (1 - q)
         value = np.logaddexp(log_q, log_kept)
         return Cumulants(value, jump * kept, jump**2 * kept * (1 - kept))
 
-    def _sample_entries(self, x: Array, rng: np.random.Generator) -> Array:
+    def _struck(self, x: Array, chances: Array) -> Array:
         q = self.level
-        kept = rng.random(x.shape) >= q
-        return np.where(kept | np.isnan(x), x / (1 - q), 0.0)
+        return np.where((chances >= q) | np.isnan(x), x / (1 - q), 0.0)
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
         super().check(n_features, minimum)

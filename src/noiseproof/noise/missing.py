@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noiseproof._rows import Array
-from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
+from noiseproof.noise.base import Cumulants, VarianceLaw
+from noiseproof.noise.grouped import GroupedNoise
 
 
-class Missing(Noise):
+class Missing(GroupedNoise):
     """Each feature is NaN with probability q, else as it is; nothing is rescaled.
 
     For `CorruptedCopies` around models that take NaN, such as boosted trees, which so
@@ -22,12 +22,12 @@ class Missing(Noise):
 
     Parameters
     ----------
-    rate : float or array of shape (n_features,), default=0.5
-        Probability q, in [0, 1]. With groups one for each feature must be the same
-        within a group.
-    groups : array-like of shape (n_features,) or list of lists of int, default=None
-        Features that go missing together: a label for each feature, or the features of
-        each group; those in no list go alone.
+    rate : float or array of shape (n_features,) or (n_groups,), default=0.5
+        Probability q, in [0, 1]. With groups there may be one for each group, if every
+        feature is in one; one for each feature must be the same within a group.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Features that go missing together: a dictionary from names to lists of features,
+        a list of such lists, or one label per feature. Features in no group go alone.
 
     Examples
     --------
@@ -39,7 +39,6 @@ class Missing(Noise):
            [ 1.,  1.,  1.]])
     """
 
-    level_name = "rate"
     is_additive = True  # as additive noise, it would fill the zeros of a sparse matrix
 
     def __init__(self, rate: float | ArrayLike = 0.5, groups: Any = None):
@@ -52,56 +51,16 @@ class Missing(Noise):
     def cumulants(self, x: Array, t: Array) -> Cumulants:
         raise TypeError(_NO_MOMENTS)
 
-    def _sample_entries(self, x: Array, rng: np.random.Generator) -> Array:
-        members = self._members(x.shape[-1])
-        chances = rng.random((*x.shape[:-1], members.max(initial=0) + 1))
-        return np.where(chances[..., members] < self.level, np.nan, x)
-
-    def _members(self, n_features: int) -> NDArray[np.intp]:
-        """Number of each feature's group."""
-        if self.groups is None:
-            return np.arange(n_features)
-        if _is_lists(self.groups):
-            members = np.arange(n_features)  # alone, unless a list says otherwise
-            for features in self.groups:
-                members[np.asarray(features, dtype=np.intp)] = min(features)
-            return np.unique(members, return_inverse=True)[1]
-        labels = np.asarray([str(label) for label in self.groups])
-        return np.unique(labels, return_inverse=True)[1]
+    def _struck(self, x: Array, chances: Array) -> Array:
+        return np.where(chances < self.level, np.nan, x)
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
         super().check(n_features, minimum)
         if np.any(np.asarray(self.level) > 1):
             raise ValueError(f"Missing.rate must be in [0, 1]; got {self.rate!r}.")
-        if self.groups is None or n_features is None:
-            return
-        if not _is_lists(self.groups):
-            if len(self.groups) != n_features:
-                raise ValueError(
-                    f"Missing.groups must have a label for each of the {n_features} "
-                    f"features; got {len(self.groups)}."
-                )
-        else:
-            named = [j for features in self.groups for j in features]
-            wrong = [j for j in named if not 0 <= j < n_features]
-            if wrong or len(set(named)) < len(named):
-                raise ValueError(
-                    "Missing.groups must name each feature at most once, by a number "
-                    f"from 0 to {n_features - 1}; got {self.groups!r}."
-                )
-        level = np.broadcast_to(self.level, n_features)
-        members = self._members(n_features)
-        _, first = np.unique(members, return_index=True)
-        if np.any(level != level[first][members]):
-            raise ValueError("Missing.rate must be the same for all of a group.")
 
 
 _NO_MOMENTS = (
     "Missing writes NaN, which has no mean to train with; use it with CorruptedCopies, "
     "or Dropout here: to this estimator a missing feature adds nothing."
 )
-
-
-def _is_lists(groups: Any) -> bool:
-    first = next(iter(groups), None)
-    return isinstance(first, Sequence | np.ndarray | set) and not isinstance(first, str)

@@ -1,0 +1,110 @@
+"""Certificates that count groups, against every subset of groups."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from noiseproof.evaluation import certify
+
+
+def _model(coef, intercept, d):
+    model = LogisticRegression()
+    model.coef_, model.intercept_ = coef, intercept
+    model.classes_ = np.arange(max(2, len(coef)))
+    model.n_features_in_ = d
+    return model
+
+
+def _brute(model, X, labels, values):
+    """The cheapest set of groups whose deletion changes the prediction."""
+    n_groups = len(values)
+    clean = model.predict(X)
+    best = np.full(len(X), np.inf)
+    for size in range(1, n_groups + 1):
+        for gone in combinations(range(n_groups), size):
+            Z = np.where(np.isin(labels, gone), 0.0, X)
+            cost = sum(values[g] for g in gone)
+            changed = model.predict(Z) != clean
+            best[changed] = np.minimum(best[changed], cost)
+    return best
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 10**9),
+    k=st.sampled_from([1, 3, 4]),
+    n_groups=st.integers(1, 5),
+    valued=st.sampled_from([None, "whole", "real"]),
+    grid=st.booleans(),
+)
+def test_no_subset_of_groups_is_cheaper(seed, k, n_groups, valued, grid):
+    rng = np.random.default_rng(seed)
+    d = n_groups + int(rng.integers(0, 5))
+    labels = rng.permutation(np.r_[np.arange(n_groups), rng.integers(0, n_groups, d)])
+    labels = np.unique(labels[:d], return_inverse=True)[1]
+    n_groups = labels.max() + 1
+    X, coef = rng.normal(size=(6, d)), rng.normal(size=(k, d))
+    if grid:  # ties
+        X, coef = np.round(X), np.round(coef)
+    model = _model(coef, np.round(rng.normal(size=k)), d)
+    values = {
+        None: np.ones(n_groups),
+        "whole": rng.integers(0, 4, n_groups).astype(float),
+        "real": rng.uniform(0.1, 2, n_groups),
+    }[valued]
+    groups = [np.flatnonzero(labels == g).tolist() for g in range(n_groups)]
+    given_values = None if valued is None else values
+    truth = _brute(model, X, labels, values)
+    for rows in (X, sp.csr_array(X)):
+        found = certify(model, rows, None, given_values, groups)
+        assert np.all(found.budget <= truth * (1 + 1e-12))
+        exact = found.exact
+        np.testing.assert_allclose(found.budget[exact], truth[exact], rtol=1e-12)
+        if grid:
+            assert exact.all()
+        for i in np.flatnonzero(exact & np.isfinite(truth)):
+            z = X[i].copy()
+            z[found.deletion(i)] = 0.0
+            assert model.predict([z])[0] != found.prediction[i]
+
+
+def test_groups_of_one_are_features(rng):
+    X, coef = rng.normal(size=(50, 6)), rng.normal(size=(3, 6))
+    model, values = _model(coef, np.zeros(3), 6), rng.uniform(0.5, 2, 6)
+    for v in (None, values):
+        plain = certify(model, X, None, v)
+        groups = certify(model, X, None, v, [[j] for j in range(6)])
+        np.testing.assert_array_equal(groups.budget, plain.budget)
+    assert certify(model, X, None, None, [[0, 1]]).unit == "groups"
+
+
+def test_names(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    y = (X.sum(axis=1) > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    by_name = certify(model, X, y, None, {"arm": ["a", "c"]})
+    by_number = certify(model, X, y, None, [[0, 2]])
+    np.testing.assert_array_equal(by_name.budget, by_number.budget)
+
+
+@pytest.mark.parametrize(
+    ("groups", "values", "message"),
+    [
+        ([[0, 1], [1]], None, "Feature 1 is in the groups"),
+        ({"arm": ["z"]}, None, "'arm' names the feature 'z', which X does not have"),
+        ({"arm": []}, None, "The group 'arm' has no features"),
+        (["a", "b"], None, "one label for each of the 3 features; got 2"),
+        ([[0], [1, 2]], [1.0], "Group values must be one number per group, 2; got"),
+        ([[0], [1]], [1.0, 2.0], "need each feature in a group, and 'x2' is in none"),
+    ],
+)
+def test_bad_groups(groups, values, message):
+    model = _model(np.ones((1, 3)), np.zeros(1), 3)
+    with pytest.raises(ValueError, match=message):
+        certify(model, np.ones((2, 3)), None, values, groups)
