@@ -105,10 +105,7 @@ class Contest(Result):
 
     def _overview(self) -> dict[str, Any]:
         order = np.argsort(-self.damaged.mean(axis=1), kind="stable")
-        columns = self._columns()
-        lost = self.clean.mean(axis=1).max() - self.clean.mean(axis=1)
-        columns["lost on clean"] = lost
-        return {name: np.asarray(column)[order] for name, column in columns.items()}
+        return {name: np.asarray(c)[order] for name, c in self._columns().items()}
 
 
 def contest(
@@ -218,10 +215,16 @@ def contest(
         frozen([fit_seconds[name] / len(folds) for name in names]),
         frozen([watch.per_thousand(name) for name in names]),
         failed,
-        f"{label} {level:g}",
+        _expected(label, level),
         scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
         confidence,
     )
+
+
+def _expected(label: str, level: float) -> str:
+    """A level of what the label names, in words: 30% of cells missing."""
+    share = label.removeprefix("share ")
+    return f"{label} = {level:g}" if share == label else f"{100 * level:g}% {share}"
 
 
 class _Watch:

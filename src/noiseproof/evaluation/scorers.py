@@ -18,7 +18,7 @@ class PerturbedScorer(BaseEstimator):
 
     Parameters
     ----------
-    perturb : {"delete", "delete_count"}, Noise or Attack
+    perturb : {"delete", "delete_count", "missing"}, Noise or Attack
         What happens, as in `robustness_curve`.
     level : float
         How much of it.
