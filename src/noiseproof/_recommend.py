@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
+from threadpoolctl import threadpool_limits
 
 from noiseproof._rows import density
 from noiseproof._sklearn import _safe_indexing
@@ -39,6 +40,7 @@ _COPIES = 3  # incomplete ones of every row, beside the row itself
 _KERNEL_ROWS = 5_000  # more make a kernel machine slow
 _NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
 _FEW_GROUPS = 6  # up to 64 patterns of outages
+_SMALL = 500_000  # cells
 _FEW = 20  # so many different numbers may be classes
 
 
@@ -125,8 +127,10 @@ def recommend(
     some = _safe_indexing(X, rows)
     expected = "missing" if known else perturb
     contenders = portfolio(some, y[rows], expected, level, groups, random_state)
-    with warnings.catch_warnings():  # the table tells how well each has done
-        warnings.simplefilter("ignore")
+    # threads would wait for each other on small data
+    threads = 1 if np.prod(np.shape(some)) <= _SMALL else None
+    with warnings.catch_warnings(), threadpool_limits(threads):
+        warnings.simplefilter("ignore")  # the table tells how well each has done
         result = contest(
             contenders, some, y[rows], perturb, level, scoring=scoring, cv=cv,
             n_repeats=n_repeats, random_state=random_state, progress=progress,

@@ -94,7 +94,9 @@ class Contest(Result):
         )
         if not rivals:
             return text
-        return f"{text} The folds show no difference to {', '.join(rivals)}."
+        mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
+        rivals.sort(key=lambda name: -mean[name])
+        return f"{text} No difference that could not be chance: {', '.join(rivals)}."
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
