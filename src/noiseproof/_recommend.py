@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -14,10 +16,13 @@ from sklearn.ensemble import (
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
+from threadpoolctl import threadpool_limits
 
 from noiseproof._rows import density
+from noiseproof._sklearn import _safe_indexing
 from noiseproof.estimators import (
     AverageOverMissing,
     CorruptedCopies,
@@ -30,9 +35,13 @@ from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
 
 _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, too
+_ITERATIONS = 50  # of boosting, for each class
+_COPIES = 3  # incomplete ones of every row, beside the row itself
 _KERNEL_ROWS = 5_000  # more make a kernel machine slow
-_NEIGHBOUR_ROWS = 10_000  # and an imputer that compares every row with every other
+_NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
 _FEW_GROUPS = 6  # up to 64 patterns of outages
+_SMALL = 500_000  # cells
+_FEW = 20  # so many different numbers may be classes
 
 
 @dataclass(frozen=True)
@@ -61,9 +70,10 @@ def recommend(
     level: float = 0.3,
     *,
     groups: Any = None,
+    max_rows: int = 20_000,
     scoring: Any = None,
     cv: Any = 5,
-    n_repeats: int = 3,
+    n_repeats: int = 2,
     random_state: int = 0,
     progress: Any = None,
     **options: Any,
@@ -79,12 +89,18 @@ def recommend(
     X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
         Rows, raw: columns may hold text, cells may be empty.
     y : array-like of shape (n_samples,)
-        Classes (text, or whole numbers of which there are few) or a quantity.
+        Classes or a quantity. Numbers are a quantity if more than 20 differ and, if
+        they are whole, more than a tenth of the rows.
     perturb, level
         What is expected, as in `noiseproof.evaluation.robustness_curve`; by default
-        each cell is missing with probability 0.3, and the model knows.
+        each cell is missing with probability 0.3, and the model knows. Features that
+        are deleted are deleted behind the scaler, where zero means average, unless
+        `space="input"` is given.
     groups : dict of str to list of columns, default=None
         Columns that fail together, for perturbations of whole groups.
+    max_rows : int, default=20_000
+        Contenders are judged on a random sample of so many rows; the best is fitted on
+        all.
     scoring, cv, n_repeats, random_state, progress, **options
         As in `noiseproof.evaluation.contest`.
 
@@ -102,24 +118,50 @@ def recommend(
     >>> found.model.predict(X[:3])
     array([0, 0, 0])
     """
-    contenders = portfolio(X, y, perturb, level, groups, random_state)
+    known = _is_known(perturb, options)
+    options.setdefault("space", "input" if known else "model")
+    y = np.asarray(y)
+    rows = np.arange(len(y))
+    if len(y) > max_rows:
+        rows = np.random.default_rng(random_state).permutation(len(y))[:max_rows]
+    some = _safe_indexing(X, rows)
+    expected = "missing" if known else perturb
+    contenders = portfolio(some, y[rows], expected, level, groups, random_state)
     if perturb in ("delete_groups", "missing_groups"):
         options["groups"] = groups
-    result = contest(
-        contenders, X, y, perturb, level, scoring=scoring, cv=cv, n_repeats=n_repeats,
-        random_state=random_state, progress=progress, **options,
-    )  # fmt: skip
+    # threads would wait for each other on small data
+    threads = 1 if np.prod(np.shape(some)) <= _SMALL else None
+    with warnings.catch_warnings(), threadpool_limits(threads):
+        warnings.simplefilter("ignore")  # the table tells how well each has done
+        result = contest(
+            contenders, some, y[rows], perturb, level, scoring=scoring, cv=cv,
+            n_repeats=n_repeats, random_state=random_state, progress=progress,
+            **options,
+        )  # fmt: skip
     return Recommendation(clone(contenders[result.best]).fit(X, y), result)
 
 
 def portfolio(
     X: Any, y: Any, perturb: Any, level: float, groups: Any = None, seed: int = 0
 ) -> dict[str, Any]:
-    """Unfitted contenders for such rows, each taking them raw, by name."""
-    classify = type_of_target(y) in ("binary", "multiclass")
+    """Unfitted contenders for such rows, each taking them raw, by name.
+
+    Parameters
+    ----------
+    X, y, perturb, level, groups
+        As in `recommend`.
+    seed : int, default=0
+        Seed of the contenders.
+
+    Returns
+    -------
+    contenders : dict of str to estimator
+        For `noiseproof.evaluation.contest`.
+    """
+    classify = not is_quantity(y)
     linear = DropoutLogisticRegression if classify else DropoutRidge
     found: dict[str, Any] = {
-        "linear, no noise" if rate is None else f"dropout {rate:g}": make_pipeline(
+        "linear without noise" if rate is None else f"dropout {rate:g}": make_pipeline(
             TableEncoder(), linear(rate)
         )
         for rate in _RATES
@@ -127,31 +169,52 @@ def portfolio(
     if density(X) is not None:  # what follows would fill every zero
         return found
     plain = LogisticRegression(max_iter=1000) if classify else Ridge()
-    boosting = (
-        HistGradientBoostingClassifier(random_state=seed)
-        if classify
-        else HistGradientBoostingRegressor(random_state=seed)
+    grown = (
+        HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
     )
-    found["mean filled"] = make_pipeline(TableEncoder(), SimpleImputer(), plain)
-    found["boosting"] = make_pipeline(TableEncoder("none"), boosting)
-    if perturb not in ("missing", "missing_groups"):
+    boosting = grown(max_iter=_ITERATIONS, random_state=seed)
+    filled = make_pipeline(TableEncoder(), SimpleImputer(), plain)
+    trees = make_pipeline(TableEncoder(), boosting)
+    found["linear behind mean fill"] = filled
+    found["boosting"] = trees
+    if not _is_known(perturb, {}):
         return found
-    rate = min(0.9, level)
-    copies = CorruptedCopies(boosting, Missing(rate), 4, random_state=seed)
-    found["boosting on incomplete copies"] = make_pipeline(TableEncoder("none"), copies)
-    scaled = make_pipeline(TableEncoder(), SimpleImputer(), plain)
-    found["linear, averaged"] = AverageOverMissing(scaled, random_state=seed)
-    trees = make_pipeline(TableEncoder("none"), boosting)
-    found["boosting, averaged"] = AverageOverMissing(trees, random_state=seed)
+    gone = Missing(min(0.9, level))
+    copies = CorruptedCopies(boosting, gone, _COPIES, random_state=seed)
+    found["boosting on NaN copies"] = make_pipeline(TableEncoder(), copies)
+    found["averaged linear"] = AverageOverMissing(filled, random_state=seed)
+    found["averaged boosting"] = AverageOverMissing(trees, random_state=seed)
     rows = np.shape(X)[0]
     if rows <= _KERNEL_ROWS:
-        kernel = SVC(probability=False) if classify else SVR()
-        machine = make_pipeline(TableEncoder(), SimpleImputer(), kernel)
-        found["kernel machine, averaged"] = AverageOverMissing(
+        scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+        machine = make_pipeline(
+            TableEncoder(), SimpleImputer(), SVC() if classify else scaled
+        )
+        found["averaged kernel machine"] = AverageOverMissing(
             machine, random_state=seed
         )
     if rows <= _NEIGHBOUR_ROWS:
-        found["neighbours filled"] = make_pipeline(TableEncoder(), KNNImputer(), plain)
+        found["linear behind KNNImputer"] = make_pipeline(
+            TableEncoder(), KNNImputer(), plain
+        )
     if groups is not None and len(groups) <= _FEW_GROUPS:
-        found["reduced models"] = ReducedModels(scaled)
+        found["reduced models"] = ReducedModels(filled)
     return found
+
+
+def is_quantity(y: Any) -> bool:
+    """Whether y is many different numbers, or numbers with fractions, not classes."""
+    y = np.asarray(y)
+    kind = type_of_target(y)
+    if kind not in ("binary", "multiclass"):
+        return True
+    if y.dtype.kind not in "iuf":
+        return False
+    return len(np.unique(y)) > max(_FEW, len(y) / 10)
+
+
+def _is_known(perturb: Any, options: Any) -> bool:
+    """Whether cells are missing, and the model knows."""
+    if isinstance(perturb, str) and perturb.startswith("missing"):
+        return True
+    return options.get("deleted_as", "zero") == "nan"

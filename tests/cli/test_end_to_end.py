@@ -1,6 +1,7 @@
 """From a table to a model and its numbers, by the real command line."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -9,8 +10,11 @@ import pandas as pd
 import pytest
 from commands import shell
 from sklearn.base import is_regressor
+from sklearn.pipeline import make_pipeline
 
 import noiseproof
+from noiseproof import DropoutSVC
+from noiseproof.cli.tune import choices
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.evaluation import certify, robustness_curve
 from noiseproof.tables import read_table
@@ -223,10 +227,119 @@ def test_the_demo(run, tmp_path):
     assert done.code == 0
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
-    rows = {line.split()[0]: [*map(float, line.split()[1:])] for line in lines[-11:-1]}
-    svc, logistic, *ours = rows["50%"]
-    assert min(ours) > max(svc, logistic)
-    assert "<html" in (tmp_path / "demo.html").read_text()
+    rows = {}
+    for line in lines[-7:-1]:
+        name, *cells = re.split(r"\s{2,}", line.strip())
+        rows[name] = [float(cell) for cell in cells[:4]]
+        assert re.fullmatch(r"[\d.]+ s", cells[4])
+        assert re.fullmatch(r"[\d.]+ ms", cells[5])
+    plain, copies, knn = (
+        rows[name]
+        for name in ("boosting", "boosting, NaN copies", "KNNImputer + boosting")
+    )
+    averaged = rows["averaged boosting"]
+    assert averaged[0] == plain[0]  # bit for bit
+    assert averaged[2] > max(plain[2], copies[2], knn[2])
+    assert averaged[3] > max(plain[3], copies[3], knn[3])
+    page = (tmp_path / "demo.html").read_text()
+    assert "share of cells missing (the model knows)" in page
+
+
+def test_auto_and_recommend(run, folder, tmp_path):
+    """The same race, table and verdict; the winner answers for raw tables."""
+    path, test = tmp_path / "model.npf", folder / "test.csv"
+    data = [folder / "data.csv", "-t", "kind"]
+    trained = run("train", *data, "--tune", "missing:0.5", "-o", path, "--json")
+    assert trained.code == 0, trained.err
+    found = json.loads(trained.out)
+    assert found["tuned_for"] == "missing:0.5"
+    assert found["model"] in found["contenders"]["contender"]
+    assert {"linear without noise", "averaged linear", "averaged boosting"} <= set(
+        found["contenders"]["contender"]
+    )
+    best = max(found["contenders"]["damaged"])
+    assert found["tuned_score"] == best
+    shown = run("recommend", *data, "--expect", "missing:0.5")
+    assert shown.code == 0
+    assert found["verdict"] in shown.out
+    assert "averaged kernel machine" in shown.out
+    assert "Saved as" not in shown.out
+    assert max(map(len, shown.out.splitlines()[:14])) <= 80
+    judged = json.loads(run("evaluate", path, test, "--levels", "0,0.5", "--json").out)
+    assert judged["level"] == "share of cells missing (the model knows)"
+    assert abs(judged["models"]["model"]["mean"][1] - best) < 0.1
+    assert run("predict", path, test).code == 0
+    page = tmp_path / "page.html"
+    assert run("report", path, test, "-o", page).code == 0
+    assert "cells missing (the model knows)" in page.read_text()
+
+
+@pytest.fixture
+def averaged(folder, tmp_path):
+    """A model with its encoder inside, as a race may choose."""
+    table = read_table(folder / "data.csv", "kind")
+    fitted = noiseproof.portfolio(table.X, table.y, "missing", 0.5)["averaged boosting"]
+    notes = {"target": "kind", "training": {"tuned_for": "missing:0.5"}}
+    noiseproof.save(
+        fitted.fit(table.X, table.y), tmp_path / "averaged.npf", notes=notes
+    )
+    return tmp_path / "averaged.npf"
+
+
+def test_averaged_models_take_raw_tables(averaged, run, folder, tmp_path):
+    """Columns in another order, absent or in addition, text and holes."""
+    test = folder / "test.csv"
+    whole = run("predict", averaged, test)
+    assert (whole.code, whole.err) == (0, "")
+    table = pd.read_csv(test)
+    table[table.columns[::-1]].assign(more=1).to_csv(tmp_path / "t.csv", index=False)
+    mixed = run("predict", averaged, tmp_path / "t.csv")
+    assert mixed.out == whole.out
+    assert "'more'" in mixed.err
+    table.drop(columns=["colour"]).to_csv(tmp_path / "t.csv", index=False)
+    narrow = run("predict", averaged, tmp_path / "t.csv")
+    assert narrow.code == 0, narrow.err
+    assert "Note: not in the table, so missing: 'colour'." in narrow.err
+    shown = run("evaluate", averaged, test, "--levels", "0,0.5", "--repeats", 2)
+    assert shown.code == 0, shown.err
+    assert "by share of cells missing (the model knows)" in shown.out
+    assert "with a column missing (the model knows)" in shown.out
+
+
+def test_missing_is_a_curve_of_any_model(run, folder, model):
+    words = [model, folder / "test.csv", "--levels", "0,0.5", "--json"]
+    known = json.loads(run("evaluate", *words, "--noise", "missing").out)
+    assert known["level"] == "share of cells missing (the model knows)"
+    zero = json.loads(run("evaluate", *words).out)
+    assert zero["level"] == "share of features deleted (read as zero)"
+    assert known["models"]["model"]["mean"][0] == zero["models"]["model"]["mean"][0]
+
+
+def test_an_explicit_model_is_tuned_and_may_go_without_noise(run, folder, tmp_path):
+    words = [folder / "data.csv", "-t", "kind", "-o", tmp_path / "m.npf", "--json"]
+    done = run(
+        "train", *words, "--model", "dropout-svc", "--tune", "missing:0.05", "--C", 1
+    )
+    assert done.code == 0, done.err
+    assert "DropoutSVC" in json.loads(done.out)["parameters"]
+    grid = choices(make_pipeline(DropoutSVC()), None, {"C"})
+    assert grid["noise"][0] is None
+
+
+def test_what_auto_does_not_take(run, folder, tmp_path):
+    words = ["train", folder / "data.csv", "-t", "kind", "-o", tmp_path / "m.npf"]
+    for more, sentence in [
+        (["--model", "auto"], "--model auto needs --tune"),
+        (["--model", "auto", "--tune", "missing:0.1", "--C", 1], "has no --C"),
+        (["--tune", "missing:0.1", "--scale", "none"], "has no --scale"),
+        (["--tune", "missing"], "needs a level"),
+    ]:
+        done = run(*words, *more)
+        assert done.code == 2
+        assert sentence in " ".join(done.err.split())
+    done = run(*words, "--tune", "missing:7")
+    assert done.code == 1
+    assert "levels are probabilities from 0 to 1" in done.err
 
 
 def test_a_column_may_be_named_like_a_value_of_another(run, tmp_path):

@@ -182,7 +182,7 @@ def test_results_are_tidy_and_frozen(rng):
     found = feature_fragility(LogisticRegression().fit(X, y), X, y)
     assert list(found.to_frame().columns) == ["feature", "cost"]
     assert len(json.loads(json.dumps(found.to_dict()))["cost"]) == D
-    assert "accuracy lost without each feature" in repr(found)
+    assert "each feature deleted (read as zero)" in repr(found)
     with pytest.raises(ValueError, match="read-only"):
         found.cost[0] = 1
 
@@ -226,3 +226,12 @@ def test_ties_are_decided_as_the_model_decides_them():
     assert costs(feature_fragility(model, X, y)) == expected
     found = feature_fragility(model, np.vstack([X, X[1:]]), np.array([0, 1, 1]))
     assert found.cost[0] == pytest.approx(1 / 3)
+
+
+def test_it_says_whether_features_are_missing_or_read_as_zero(rng):
+    X, y = problem(rng)
+    model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
+    known = feature_fragility(model, X, y, deleted_as="nan")
+    assert "lost with each feature missing (the model knows), of" in repr(known)
+    zero = feature_fragility(model, X, y)
+    assert "lost with each feature deleted (read as zero), of" in repr(zero)

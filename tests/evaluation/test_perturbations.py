@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2
 
+from noiseproof import DropoutLogisticRegression
 from noiseproof._rows import contain
 from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.evaluation import perturbed_scorer, robustness_curve
 from noiseproof.evaluation.perturbations import as_perturbation
 from noiseproof.noise import NOISES, Dropout, Gaussian
 
@@ -237,7 +239,7 @@ class Nameless(Attack):
         ("delete", -0.1, "probabilities from 0 to 1; got -0.1"),
         ("delete_count", -1, "whole and not negative; got -1"),
         ("delete_count", 1.5, "whole and not negative; got 1.5"),
-        ("drop", 0.1, "one of 'delete', 'delete_count', a noise object"),
+        ("drop", 0.1, "one of 'delete', 'delete_count', 'missing', a noise"),
         (0.3, 0.1, "a noise object such as Gaussian"),
         (Dropout(), 1.0, r"rate must be in \[0, 1\)"),
         (Gaussian(), -1.0, "scale must be finite and not negative"),
@@ -256,7 +258,7 @@ def test_bad_levels_get_a_sentence(perturb, level, sentence):
         (np.ones((3, 2)), "delete", "none", ValueError, "'zero' or 'nan'; got 'none'"),
         (np.ones(3), "delete", "zero", ValueError, "got 1 dimension of dtype float64"),
         (np.array([["a"]]), "delete", "zero", ValueError, "must be a numeric array"),
-        (sp.eye_array(3), "delete", "nan", ValueError, "would fill the deleted zeros"),
+        (sp.eye_array(3), "delete", "nan", ValueError, "would fill the zeros"),
         (sp.eye_array(3), Gaussian(), "zero", TypeError, "fill every zero"),
         (np.ones((3, 2)), Gaussian(), "nan", ValueError, "is for deletions at random"),
         (np.ones((3, 2)), FeatureDeletion(), "nan", ValueError, "an attack sets"),
@@ -266,3 +268,66 @@ def test_bad_levels_get_a_sentence(perturb, level, sentence):
 def test_unfit_data_get_a_sentence(X, perturb, missing, error, sentence):
     with pytest.raises(error, match=sentence):
         perturbed(perturb, X, 1, missing)
+
+
+def test_missing_is_nan_and_deleted_is_zero(rng):
+    """The same draw, told apart in the numbers and in the words."""
+    X = rng.normal(size=(200, 6))
+    seen = []
+
+    def score(model, Z, y):
+        seen.append(np.array(Z))
+        return 0.0
+
+    options = {"scoring": score, "n_repeats": 1, "random_state": 3}
+    model, y = NanSum().fit(X), np.ones(len(X))
+    missing = robustness_curve(model, X, y, "missing", [0.4], **options)
+    as_nan = robustness_curve(model, X, y, "delete", [0.4], deleted_as="nan", **options)
+    deleted = robustness_curve(model, X, y, "delete", [0.4], **options)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(np.isnan(seen[0]), seen[2] == 0)
+    assert 0.35 < np.isnan(seen[0]).mean() < 0.45
+    assert missing.label == as_nan.label == "share of cells missing (the model knows)"
+    assert deleted.label == "share of features deleted (read as zero)"
+    counted = {"deleted_as": "nan", **options}
+    curve = robustness_curve(model, X, y, "delete_count", [2], **counted)
+    assert curve.label == "cells missing per row (the model knows)"
+    with pytest.raises(ValueError, match="perturb='missing' levels are probabilities"):
+        robustness_curve(model, X, y, "missing", [2], **options)
+
+
+class NanSum:
+    """A model that takes NaN."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def predict(self, X):
+        return np.nansum(X, axis=1)
+
+
+def test_words_can_be_missing():
+    frame = pd.DataFrame({"a": [1.0, 2.0] * 50, "b": ["x", "y"] * 50})
+    seen = []
+
+    def score(model, Z, y):
+        seen.append(Z.isna().mean())
+        return 0.0
+
+    class Anything:
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    robustness_curve(
+        Anything(), frame, np.zeros(100), "missing", [1.0], scoring=score, n_repeats=1
+    )
+    assert seen[-1].tolist() == [1.0, 1.0]
+
+
+def test_a_scorer_of_missing_cells(rng):
+    X = rng.normal(size=(300, 4))
+    y = (X.sum(axis=1) > 0).astype(int)
+    model = DropoutLogisticRegression(0.1).fit(X, y)
+    known = perturbed_scorer("missing", 0.5, random_state=1)(model, X, y)
+    zero = perturbed_scorer("delete", 0.5, random_state=1)(model, X, y)
+    assert known == zero < model.score(X, y)  # to our models NaN adds nothing

@@ -77,7 +77,7 @@ def test_a_toggle_hides_its_model_everywhere(visit, script):
 
 def test_the_slider_reads_the_chart(visit, summary):
     tab = visit()
-    slider = tab.get_by_label("Read off: share of features deleted")
+    slider = tab.get_by_label("Read off: share of features deleted (read as zero)")
     slider.focus()
     tab.keyboard.press("End")
     told = slider.get_attribute("aria-valuetext")

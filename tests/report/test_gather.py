@@ -176,9 +176,23 @@ def test_regressors_have_r2_and_no_certificates(rng):
         assert model.certified is None
     assert found.features[0] == "x1"
     read = Reader(render(found))
-    assert "R² by share of features deleted" in read.tables
+    assert "R² by share of features deleted (read as zero)" in read.tables
     sentence = "No certificates for ridge, dropout, forest. Certificates are for"
     assert read.text.count(sentence) == 3  # once in each section that needs them
+
+
+def test_the_page_says_whether_cells_are_missing_or_read_as_zero(rng):
+    X = rng.normal(size=(80, 4))
+    model = DropoutSVC(0.2).fit(X, X.sum(axis=1) > 0)
+    for deleted_as, words in {
+        "zero": "features deleted (read as zero)",
+        "nan": "cells missing (the model knows)",
+    }.items():
+        plan = Plan(levels=[0, 0.5], n_repeats=2, deleted_as=deleted_as)
+        read = Reader(render(gather(model, X, X.sum(axis=1) > 0, plan)))
+        assert f"Accuracy by share of {words}" in read.tables
+        assert read.text.count(f"50% of {words}") == 2  # headline and table
+    assert "A missing cell becomes NaN, so that the model knows" in read.text
 
 
 def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):

@@ -96,7 +96,7 @@ def test_the_page_depends_on_the_summary_alone(summary, page):
 
 def test_the_tables_show_the_numbers_of_the_summary(summary, read):
     assert isinstance(summary, Summary)
-    curve = read.table("Accuracy by share of features deleted")
+    curve = read.table("Accuracy by share of features deleted (read as zero)")
     certified = read.table("Certified accuracy by features deleted in every row")
     risk = read.table("Bound on the risk")
     costs = read.table("Accuracy lost without each feature")

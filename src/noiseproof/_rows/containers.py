@@ -139,7 +139,7 @@ class _Mixed(Container):
         if deleted_as == "zero" and len(words):
             raise ValueError(
                 f"Column {words[0]!r} of X holds no numbers, so a deleted entry cannot "
-                "be zero; use deleted_as='nan'."
+                "be zero; use deleted_as='nan' or perturb='missing'."
             )
 
     def present(self) -> Mask:
@@ -163,8 +163,9 @@ class _Sparse(Container):
     def __init__(self, X: Any, deleted_as: str):
         if deleted_as == "nan":
             raise ValueError(
-                "deleted_as='nan' would fill the deleted zeros of a sparse matrix; use "
-                "deleted_as='zero', or pass X.toarray() if it fits in memory."
+                "Missing cells (NaN) would fill the zeros of a sparse matrix; use "
+                "perturb='delete' with deleted_as='zero', or pass X.toarray() if it "
+                "fits in memory."
             )
         rows = canonical(X)
         if np.any(rows.data == 0):

@@ -15,11 +15,12 @@ from noiseproof.cli.demo import demo
 from noiseproof.cli.evaluate import evaluate
 from noiseproof.cli.output import note
 from noiseproof.cli.predict import predict
+from noiseproof.cli.recommend import recommend
 from noiseproof.cli.report import report
 from noiseproof.cli.reproduce import reproduce
 from noiseproof.cli.train import train
 
-_COMMANDS = (demo, train, predict, evaluate, certify, report, reproduce)
+_COMMANDS = (demo, recommend, train, predict, evaluate, certify, report, reproduce)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -55,8 +56,8 @@ def _common(
     \b
     See it on built-in data:
       noiseproof demo
-    From a table to a robust model, and how far it holds:
-      noiseproof train data.csv --target y -o model.npf
+    From a table to the model for cells that will be missing, and how far it holds:
+      noiseproof train data.csv --target y -o model.npf --tune missing:0.3
       noiseproof evaluate model.npf test.csv --target y
       noiseproof certify model.npf test.csv --target y
       noiseproof predict model.npf new.csv -o out.csv

@@ -31,12 +31,14 @@ def evaluate(
     data: Data,
     target: Target = None,
     noise: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="What happens: delete (each feature with the probability of the "
-            "level), delete-count, dropout, gaussian, laplace or poisson."
+            help="What happens: missing (each cell is empty with the probability of "
+            "the level, and the model knows), delete (it reads as zero), delete-count, "
+            "dropout, gaussian, laplace or poisson. Default: missing for models that "
+            "were chosen for it, else delete."
         ),
-    ] = "delete",
+    ] = None,
     attack: AttackOption = None,
     levels: Levels = None,
     repeats: Repeats = 10,
@@ -47,22 +49,28 @@ def evaluate(
     """Score models on a table whose features die, get noisy or are attacked.
 
     Prints the accuracy (R² for quantities) at each level, and which columns or sensors
-    cost most when they are lost. Features are lost behind the scaler, where nothing
-    means average.
+    cost most when they are lost. Features are deleted behind the scaler, where nothing
+    means average; missing cells are empty in the table itself.
 
     \b
     Examples:
       noiseproof evaluate model.npf test.csv --target y
       noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
+      noiseproof evaluate model.npf test.csv -t y --noise missing --levels 0,0.5
       noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
     """
     from noiseproof.cli.files import open_models, read_for
     from noiseproof.evaluation import robustness_curve
 
-    perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
+    perturb = (
+        parse_attack(attack) if attack else parse_perturbation(noise or "delete")[0]
+    )
     sensors = None if groups is None else read_groups(groups)
     saved = open_models(models)
+    if not (attack or noise) and any(one.knows_missing for one in saved.values()):
+        perturb = "missing"
+    known = perturb == "missing"
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))
     d = first.split(table.X[:1])[1].shape[1]
@@ -73,9 +81,11 @@ def evaluate(
         scoring=first.scoring,
         n_repeats=repeats,
         random_state=seed,
-        space="model",
+        space="input" if known else "model",
     )
-    fragile = {name: _fragility(one, table, sensors) for name, one in saved.items()}
+    fragile = {
+        name: _fragility(one, table, sensors, known) for name, one in saved.items()
+    }
     if json:
         _show_json(curve, fragile, table, data)
     else:
@@ -87,17 +97,22 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
     from noiseproof.attacks import FeatureDeletion
     from noiseproof.noise import Dropout
 
-    named: dict[Any, Any] = {"delete": Dropout(), "delete_count": FeatureDeletion()}
-    part = named[perturb] if isinstance(perturb, str) else perturb
+    named: dict[Any, Any] = {"delete_count": FeatureDeletion()}
+    part = named.get(perturb, Dropout()) if isinstance(perturb, str) else perturb
     return list(part.default_levels(d))
 
 
-def _fragility(saved: Any, table: Any, sensors: dict[str, list[str]] | None) -> Any:
+def _fragility(
+    saved: Any, table: Any, sensors: dict[str, list[str]] | None, known: bool
+) -> Any:
     """What losing each column, or each sensor, costs the model."""
     from noiseproof._pipelines import transform, unwrap
     from noiseproof.evaluation import feature_fragility
     from noiseproof.groups import column_groups, feature_names, features_behind
 
+    if known:
+        options = {"groups": sensors, "scoring": saved.scoring, "deleted_as": "nan"}
+        return feature_fragility(saved.model, table.X, table.y, **options)
     steps, model = unwrap(saved.model)
     X = transform(steps, table.X)
     names = [str(name) for name in feature_names(saved.model, table.X)]
@@ -142,7 +157,8 @@ def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> No
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
     say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
     show_table(columns)
-    say(f"Change of it when a {kind} is lost, the worst first:")
+    fate = next(iter(fragile.values())).fate
+    say(f"Change of it with a {kind} {fate}, the worst first:")
     show_table(_changes(fragile, kind))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,21 @@ class Saved(NamedTuple):
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """Its first step, if it was trained by the command line."""
-        steps = unwrap(self.model)[0]
+        """What encodes its tables, if it was trained by the command line."""
+        steps = unwrap(getattr(self.model, "estimator_", self.model))[0]
         first = steps[0][1] if steps else None
         return first if isinstance(first, TableEncoder) else None
+
+    @property
+    def takes_raw_rows(self) -> bool:
+        """Whether it sees the table itself, and encodes it later."""
+        return self.encoder is not None and hasattr(self.model, "estimator_")
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether it was chosen for cells that are known to be missing."""
+        tuned = str(self.notes.get("training", {}).get("tuned_for", ""))
+        return self.takes_raw_rows or tuned.startswith("missing")
 
     @property
     def scoring(self) -> str:
@@ -35,14 +47,14 @@ class Saved(NamedTuple):
 
     def split(self, X: Any) -> tuple[Any, Any]:
         """The model behind the encoder, and X as it gets it."""
-        if self.encoder is None:
+        if self.encoder is None or self.takes_raw_rows:
             return self.model, X
         steps, last = unwrap(self.model)
         return last, transform(steps, X)
 
     def feature_names(self, X: Any) -> list[str]:
         """Names of the features behind the encoder."""
-        if self.encoder is None:
+        if self.encoder is None or self.takes_raw_rows:
             return [str(name) for name in getattr(X, "columns", range(X.shape[1]))]
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
@@ -85,7 +97,27 @@ def read_for(
         require_target(table, path)
         _check_labels(first.model, table, path)
     _note_extra(encoders, table, [s.notes.get("target") for s in saved])
-    return table
+    return _aligned(saved, table)
+
+
+def _aligned(saved: list[Saved], table: Table) -> Table:
+    """The columns that models without an encoder in front have been trained on."""
+    names = next(
+        (
+            list(s.encoder.feature_names_in_)
+            for s in saved
+            if s.takes_raw_rows
+            and s.encoder is not None
+            and hasattr(s.encoder, "feature_names_in_")
+        ),
+        None,
+    )
+    if names is None or not hasattr(table.X, "reindex"):
+        return table
+    absent = [name for name in names if name not in table.X.columns]
+    if absent:
+        note(f"Note: not in the table, so missing: {', '.join(map(repr, absent))}.")
+    return replace(table, X=table.X.reindex(columns=names))
 
 
 def require_target(table: Table, path: Path) -> None:

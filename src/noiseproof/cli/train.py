@@ -23,7 +23,9 @@ from noiseproof.cli.options import (
 )
 
 _FEW = 20  # so many different numbers may be classes
-_OPTIONS = {"noise": "--noise", "C": "--C", "budget": "--budget", "attack": "--attack"}
+_OPTIONS = {"C": "--C"} | {
+    name: f"--{name}" for name in ("noise", "budget", "attack", "groups")
+}
 
 
 def train(
@@ -31,12 +33,13 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the model.")],
     target: Target = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
-            "quantities dropout-ridge or dropout-poisson."
+            "quantities dropout-ridge or dropout-poisson; auto: the best of several "
+            "for what --tune says. Default: auto with --tune, else dropout-logistic."
         ),
-    ] = "dropout-logistic",
+    ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
@@ -59,8 +62,9 @@ def train(
     tune: Annotated[
         str | None,
         typer.Option(
-            help="Choose noise, C and budget by cross-validation for what will happen: "
-            "delete:0.5, gaussian:0.2, deletion:3, ..."
+            help="Choose the model, or its noise, C and budget, by cross-validation, "
+            "for what will happen: missing:0.5 (cells are empty, and the model knows), "
+            "delete:0.5 (they read as zero), gaussian:0.2, deletion:3, ..."
         ),
     ] = None,
     scale: Annotated[
@@ -91,7 +95,8 @@ def train(
     Examples:
       noiseproof train data.csv --target y -o model.npf
       noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
-      noiseproof train data.csv -t y -o model.npf --tune delete:0.5
+      noiseproof train data.csv -t y -o model.npf --tune missing:0.5
+      noiseproof train data.csv -t y -o model.npf --tune delete:0.5 --model dropout-svc
       noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
       noiseproof train data.csv -t price -o model.npf --model dropout-ridge
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
@@ -107,13 +112,19 @@ def train(
         "budget": budget,
         "attack": None if attack is None else parse_attack(attack),
     }
-    estimator = _make_estimator(model, seed, **given)
-    if sensors is not None:
-        _groups_holder(model, estimator)
+    happening = None if tune is None else parse_happening(tune)
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
-    happening = None if tune is None else parse_happening(tune)
+    if model is None:  # what is given is given to a model of ours
+        model = "dropout-logistic" if tune is None or any(_given(given)) else "auto"
+    if model == "auto":
+        _check_auto(given | {"groups": groups}, happening, scale)
+        recommended(data, target, drop, n_features, happening, output, seed, json)
+        return
+    estimator = _make_estimator(model, seed, **given)
+    if sensors is not None:
+        _groups_holder(model, estimator)
     table = _read(data, target, drop or [], n_features)
     _check_target(estimator, table.y, table.target)
     start = time.perf_counter()
@@ -123,6 +134,104 @@ def train(
     notes = {"target": table.target, "first_index": table.first_index}
     save(fitted, output, notes=notes | {"training": summary})
     _show(summary, output, json)
+
+
+def _given(options: dict[str, Any]) -> list[str]:
+    return [_OPTIONS[name] for name, value in options.items() if value is not None]
+
+
+def _check_auto(given: dict[str, Any], happening: Any, scale: str) -> None:
+    """Refuse, in one sentence, what a portfolio of models has no place for."""
+    extra = [*_given(given), *(["--scale"] if scale != "auto" else [])]
+    if happening is None:
+        raise typer.BadParameter(
+            "--model auto needs --tune, which says what will happen, such as "
+            "--tune missing:0.3."
+        )
+    if extra:
+        raise typer.BadParameter(
+            f"--model auto has no {extra[0]}: name a model, such as --model "
+            "dropout-logistic."
+        )
+
+
+def recommended(
+    data: Path,
+    target: str | None,
+    drop: list[str] | None,
+    n_features: int | None,
+    happening: Any,
+    output: Path | None,
+    seed: int,
+    json: bool,
+) -> None:
+    """Judge a portfolio of models for what will happen; show it, and save the best."""
+    from sklearn.base import is_regressor
+
+    from noiseproof import recommend
+    from noiseproof.cli.output import note, say, show_json, show_table
+    from noiseproof.io import save
+
+    table = _read(data, target, drop or [], n_features)
+    start = time.perf_counter()
+    found = recommend(
+        *(table.X, table.y, *happening),
+        random_state=seed,
+        progress=False if json else None,
+    )
+    judged, model = found.contest, found.model
+    perturb, level = happening
+    what = perturb if isinstance(perturb, str) else type(perturb).__name__
+    place = judged.contenders.index(judged.best)
+    summary = {
+        "model": judged.best,
+        "parameters": repr(model),
+        "rows": table.X.shape[0],
+        "columns": table.X.shape[1],
+        "target": table.target,
+        "scoring": "r2" if is_regressor(model) else "accuracy",
+        "tuned_for": f"{what}:{level:g}",
+        "tuned_score": float(judged.damaged[place].mean()),
+        "clean_score": float(judged.clean[place].mean()),
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    if output is not None:
+        notes = {"target": table.target, "first_index": table.first_index}
+        save(model, output, notes=notes | {"training": summary})
+    if json:
+        contenders = {"contenders": judged.to_dict(), "failed": dict(judged.failed)}
+        where = {} if output is None else {"file": str(output)}
+        show_json({**summary, **contenders, "verdict": judged.verdict, **where})
+        return
+    say(f"{judged._title()} of {table.X.shape[0]:,} rows:")
+    show_table(
+        {
+            name: [cell if isinstance(cell, str) else f"{cell:.3f}" for cell in column]
+            for name, column in judged._overview().items()
+        }
+    )
+    for name, reason in judged.failed.items():
+        note(f"Note: {name} was left out: {reason}")
+    say(judged.verdict)
+    if output is not None:
+        say(f"Saved as {output}")
+        if _holds_rows(model):
+            note(
+                "Note: the file contains rows of the training data, from which missing "
+                "cells are filled; AverageOverMissing(..., 'joint-gaussian') has none."
+            )
+
+
+def _holds_rows(model: Any) -> bool:
+    """Whether rows of the training are part of the model."""
+    from noiseproof._pipelines import unwrap
+    from noiseproof.conditionals import Donors
+    from noiseproof.estimators import AverageOverMissing, ReducedModels
+
+    _, last = unwrap(model)
+    if isinstance(last, AverageOverMissing):
+        return isinstance(last.conditional_, Donors) or _holds_rows(last.estimator_)
+    return isinstance(last, ReducedModels) or hasattr(last, "support_vectors_")
 
 
 def _make_estimator(name: str, seed: int, **options: Any) -> Any:

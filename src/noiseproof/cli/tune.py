@@ -30,9 +30,10 @@ def tune(
 ) -> tuple[dict[str, Any], float]:
     """The best parameters of the last step, and their score on rows held out.
 
-    The rows held out are perturbed behind the encoder, where a feature that is lost is
-    zero; the rows trained on stay as they are. Each fold is encoded once, for all
-    candidates. Rows are dealt out at random, or in their order if there is no seed.
+    The rows held out are perturbed behind the encoder, where a feature that is deleted
+    is zero, and one that is missing NaN; the rows trained on stay as they are. Each
+    fold is encoded once, for all candidates. Rows are dealt out at random, or in their
+    order if there is no seed.
     """
     from sklearn.base import clone, is_regressor
     from sklearn.model_selection import ParameterGrid
@@ -75,7 +76,7 @@ def choices(pipeline: Any, X: Any, fixed: set[str]) -> Grid:
     if "noise" in parameters and "noise" not in fixed:
         noise = as_noise(parameters["noise"])
         levels = _RATES if noise.level_name == "rate" else _SCALES
-        grid["noise"] = [noise.at(level) for level in levels]
+        grid["noise"] = [None, *(noise.at(level) for level in levels)]
     if "C" in parameters and "C" not in fixed:
         grid["C"] = list(_WEIGHTS)
     if "budget" in parameters and "budget" not in fixed:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.curves import robustness_curve
 from noiseproof.evaluation.models import as_scorer
+from noiseproof.evaluation.perturbations import as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
 
@@ -68,8 +72,10 @@ class Contest(Result):
         """
         best = self.contenders.index(self.best)
         k = self.damaged.shape[1]
+        if k < 2:  # one fold tells nobody apart
+            return [name for name in self.contenders if name != self.best]
         gaps = self.damaged[best] - self.damaged
-        error = np.sqrt((1 / k + 1 / max(1, k - 1)) * gaps.var(axis=1, ddof=1))
+        error = np.sqrt((1 / k + 1 / (k - 1)) * gaps.var(axis=1, ddof=1))
         reach = student.ppf(0.5 + self.confidence / 2, k - 1) * error
         return [
             name
@@ -88,7 +94,9 @@ class Contest(Result):
         )
         if not rivals:
             return text
-        return f"{text} The folds show no difference to {', '.join(rivals)}."
+        mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
+        rivals.sort(key=lambda name: -mean[name])
+        return f"{text} No difference that could not be chance: {', '.join(rivals)}."
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
@@ -97,18 +105,21 @@ class Contest(Result):
         return {
             "contender": self.contenders,
             "damaged": self.damaged.mean(axis=1),
-            "± s.e.": self.damaged.std(axis=1, ddof=1) / np.sqrt(self.damaged.shape[1]),
+            "± s.e.": self._standard_error(),
             "clean": self.clean.mean(axis=1),
             "fit s": self.fit_seconds,
             "predict s/1000": self.predict_seconds,
         }
 
+    def _standard_error(self) -> Scores:
+        k = self.damaged.shape[1]
+        if k < 2:
+            return np.full(len(self.contenders), np.nan)
+        return np.asarray(self.damaged.std(axis=1, ddof=1) / np.sqrt(k))
+
     def _overview(self) -> dict[str, Any]:
         order = np.argsort(-self.damaged.mean(axis=1), kind="stable")
-        columns = self._columns()
-        lost = self.clean.mean(axis=1).max() - self.clean.mean(axis=1)
-        columns["lost on clean"] = lost
-        return {name: np.asarray(column)[order] for name, column in columns.items()}
+        return {name: np.asarray(c)[order] for name, c in self._columns().items()}
 
 
 def contest(
@@ -130,7 +141,7 @@ def contest(
 
     Every contender is trained on clean folds and judged on held-out rows, as they are
     and after the perturbation; all contenders see the same rows with the same cells
-    gone. One that cannot be fitted is left out, with the reason in `failed`.
+    gone. One that cannot be fitted or asked is left out, with the reason in `failed`.
 
     Parameters
     ----------
@@ -145,11 +156,11 @@ def contest(
     scoring : str, scorer or callable, default=None
         The metric; None is accuracy for classifiers and R² for regressors.
     cv : int, splitter or iterable, default=5
-        Folds, stratified for classifiers.
+        Folds; a number of them is dealt out at random, stratified for classifiers.
     n_repeats : int, default=3
         Draws of the perturbation for each fold.
     random_state : int, default=0
-        Seed of the perturbation.
+        Seed of the folds and of the perturbation.
     confidence : float, default=0.95
         At which contenders count as different.
     progress : bool, callable or None, default=None
@@ -176,15 +187,22 @@ def contest(
     >>> contest(contenders, X / 16, y, "delete", 0.5, cv=3).best
     'dropout'
     """
+    if not contenders:
+        raise ValueError("A contest needs at least one contender.")
     classify = is_classifier(next(iter(contenders.values())))
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
     watch = _Watch(as_scorer(scoring))
-    folds = list(check_cv(cv, y, classifier=classify).split(X, y))
-    alive, failed = dict(contenders), {}
+    perturbation = as_perturbation(perturb)
+    if options.get("space", "input") == "input":  # before any work
+        gone = perturbation.deleted_as or options.get("deleted_as", "zero")
+        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
+        perturbation.check([level], contain(few, gone), gone)
+    folds = _folds(cv, X, np.asarray(y), classify, random_state)
+    alive, failed, reasons = dict(contenders), {}, set()
     scores: dict[str, list[Scores]] = {name: [] for name in contenders}
     fit_seconds = dict.fromkeys(contenders, 0.0)
-    label = str(perturb)
+    label = perturbation.label
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
         for train, test in folds:
             rows, wanted = _safe_indexing(X, test), np.asarray(y)[test]
@@ -200,15 +218,17 @@ def contest(
                         scoring=watch, n_repeats=n_repeats, random_state=random_state,
                         progress=False, **options,
                     )  # fmt: skip
-                except (ValueError, TypeError, MemoryError) as error:
-                    failed[name] = str(error)
+                except Exception as error:  # whatever a model of theirs may raise
+                    failed[name] = f"{type(error).__name__}: {error}"
+                    reasons.add(str(error))
                     del alive[name]
                 else:
                     scores[name].append(curve.mean[0])
                     label = curve.label
                 tick()
     if not alive:
-        raise ValueError(f"No contender could be judged: {failed}.")
+        first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
+        raise ValueError(f"No contender could be judged: {first}")
     names = tuple(alive)
     table = np.array([scores[name] for name in names])  # contender, fold, level
     return Contest(
@@ -218,10 +238,32 @@ def contest(
         frozen([fit_seconds[name] / len(folds) for name in names]),
         frozen([watch.per_thousand(name) for name in names]),
         failed,
-        f"{label} {level:g}",
+        _expected(label, level),
         scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
         confidence,
     )
+
+
+def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:
+    """Pairs of rows to train on and rows held out."""
+    if isinstance(cv, Integral):
+        most = np.unique(y, return_counts=True)[1].max() if classify else len(y)
+        if min(int(cv), most) < 2:
+            raise ValueError(
+                f"A contest needs at least 2 folds and 2 rows{' of a class' * classify}"
+                f"; got cv={cv} and {len(y)} rows."
+            )
+        deal = StratifiedKFold if classify else KFold
+        cv = deal(int(min(cv, most)), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():  # of classes with fewer rows than folds
+        warnings.simplefilter("ignore", UserWarning)
+        return list(check_cv(cv, y, classifier=classify).split(X, y))
+
+
+def _expected(label: str, level: float) -> str:
+    """A level of what the label names, in words: 30% of cells missing."""
+    share = label.removeprefix("share ")
+    return f"{label} = {level:g}" if share == label else f"{100 * level:g}% {share}"
 
 
 class _Watch:

@@ -66,10 +66,11 @@ def robustness_curve(
         the models as a frame with its names and, where possible, its dtypes.
     y : array-like of shape (n_samples,)
         True labels or targets.
-    perturb : {"delete", "delete_count", "delete_groups", "missing_groups"}, Noise or \
-Attack
+    perturb : str, Noise or Attack
         What happens at a level. "delete": each feature of a row dies with probability
-        `level`, the rest stay as they are (Chen et al. 2014). "delete_count": exactly
+        `level` and reads as zero, the rest stay as they are (Chen et al. 2014).
+        "missing": each cell becomes NaN with that probability, so that the model knows
+        that it is missing; cells of any dtype can. "delete_count": exactly
         `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
         are fewer. "delete_groups": each of the `groups` of a row dies as a whole with
         probability `level`; "missing_groups": the same as NaN. A noise object at that
@@ -90,7 +91,8 @@ Attack
     random_state : int, RandomState, Generator or None, default=None
         Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
     deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0, or NaN for models that know missing values.
+        What a deleted entry becomes: 0, or NaN for models that know missing values;
+        "delete" is then the same as "missing".
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step, as a broken sensor
         would have it, or before its last, where behind a scaler zero means average.
@@ -120,7 +122,7 @@ Attack
     >>> robustness_curve(
     ...     fitted, X[900:] / 16, y[900:], "delete", [0, 0.3, 0.6], random_state=0
     ... )
-    accuracy by share of features deleted: mean of 10 draws, 95% interval
+    accuracy by share of features deleted (read as zero): mean of 10 draws, 95% interval
     <BLANKLINE>
     level      LinearSVC     DropoutSVC
         0  0.928 ± 0.000  0.881 ± 0.000
@@ -156,7 +158,8 @@ Attack
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
     name = score_name(scoring)
     return RobustnessCurve(
-        tuple(named), at, scores, perturbation.label, name, confidence
+        *(tuple(named), at, scores, perturbation.label_if(deleted_as)),
+        *(name, confidence),
     )
 
 

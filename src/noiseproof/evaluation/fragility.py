@@ -21,6 +21,7 @@ from noiseproof.groups import Groups, feature_names
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
+_FATES = {"zero": "deleted (read as zero)", "nan": "missing (the model knows)"}
 _CHUNK = 2**20  # scores that are held at a time
 _KINDS = (("feature", "pair of features"), ("group", "pair of groups"))
 
@@ -83,7 +84,7 @@ def feature_fragility(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
     >>> feature_fragility(model, X, y, groups=parts)
-    accuracy lost without each group, of 0.973 with all
+    accuracy lost with each group deleted (read as zero), of 0.973 with all
     <BLANKLINE>
     group   cost
     petal  0.640
@@ -114,6 +115,7 @@ def feature_fragility(
         score,
         score_name(scoring),
         _KINDS[groups is not None][pairs],
+        _FATES[deleted_as],
     )
 
 
@@ -133,6 +135,9 @@ class Fragility(Result):
         Name of the metric.
     kind : {"feature", "group", "pair of features", "pair of groups"}
         What the names are.
+    fate : str
+        What becomes of them: deleted, so that they read as zero, or missing, and the
+        model knows.
     """
 
     names: tuple[str, ...]
@@ -140,14 +145,15 @@ class Fragility(Result):
     score: float
     scoring: str
     kind: str
+    fate: str = "deleted (read as zero)"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", frozen(self.cost))
 
     def _title(self) -> str:
         return (
-            f"{self.scoring} lost without each {self.kind}, of {self.score:.3f} "
-            "with all"
+            f"{self.scoring} lost with each {self.kind} {self.fate}, of "
+            f"{self.score:.3f} with all"
         )
 
     def _columns(self) -> dict[str, Any]:

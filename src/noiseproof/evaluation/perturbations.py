@@ -29,9 +29,10 @@ class Perturbation:
     """What may happen, up to its level. Subclasses override `draw` and `check`."""
 
     label: str = "level"  # what the level means, as an axis says it
+    known_label: str | None = None  # the same if lost cells are NaN, so models know
+    deleted_as: str | None = None  # what a lost cell becomes; None: as the caller says
     is_random: bool = True
     white_box: bool = False  # whether it depends on the model
-    deleted_as: str | None = None  # what a lost entry becomes, if it is not to choose
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         """One draw: a function from a level to the perturbed X."""
@@ -51,6 +52,11 @@ class Perturbation:
         """The perturbation that knows this model and these labels."""
         return self
 
+    def label_if(self, deleted_as: str) -> str:
+        """What the level means if this is what a lost cell becomes."""
+        known = deleted_as == "nan" and self.known_label
+        return known or self.label
+
 
 class Delete(Perturbation):
     """Each feature of a row dies with probability `level`; the rest stay as they are.
@@ -60,7 +66,9 @@ class Delete(Perturbation):
     probability is exact.
     """
 
-    label = "share of features deleted"
+    name = "delete"
+    label = "share of features deleted (read as zero)"
+    known_label = "share of cells missing (the model knows)"
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         size = int(np.prod(rows.shape))
@@ -84,9 +92,17 @@ class Delete(Perturbation):
         wrong = [level for level in levels if not 0 <= level <= 1]
         if wrong:
             raise ValueError(
-                "With perturb='delete' levels are probabilities from 0 to 1; got "
+                f"With perturb={self.name!r} levels are probabilities from 0 to 1; got "
                 f"{wrong[0]!r}."
             )
+
+
+class MissingCells(Delete):
+    """Each cell is NaN with probability `level`: it is missing, and the model knows."""
+
+    name = "missing"
+    label = Delete.known_label
+    deleted_as = "nan"
 
 
 class DeleteCount(Perturbation):
@@ -95,7 +111,8 @@ class DeleteCount(Perturbation):
     Dekel and Shamir 2008, section 4. A row that has fewer loses them all.
     """
 
-    label = "features deleted per row"
+    label = "features deleted per row (read as zero)"
+    known_label = "cells missing per row (the model knows)"
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         rng = np.random.default_rng(seed)
@@ -211,6 +228,7 @@ class WhiteBoxAttack(Perturbation):
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     "delete": Delete,
     "delete_count": DeleteCount,
+    "missing": MissingCells,
     "delete_groups": DeleteGroups,
     "missing_groups": MissingGroups,
 }

@@ -11,6 +11,7 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from inspect import isfunction
 from typing import Any
 from zipfile import ZipFile
 
@@ -116,6 +117,11 @@ def check_model(model: Any) -> None:
         check_indices(part)
         state = getattr(part, "__dict__", None)
         if isinstance(state, dict) and not isinstance(part, type):
+            hidden = [n for n in state if isfunction(getattr(type(part), n, None))]
+            if hidden:  # such as the one that checks the width of X
+                raise ValueError(
+                    f"{hidden[0]} of its {type(part).__name__} hides a method."
+                )
             wrong = _misfit(state)
             if wrong:
                 raise ValueError(
@@ -146,8 +152,8 @@ def _parts(model: Any) -> Iterator[Any]:
 def _misfit(state: Any) -> str | None:
     """Name of a fitted attribute that does not fit the others, if there is one.
 
-    The names are those of scikit-learn, of our models, and of libsvm, whose compiled
-    loops trust all that they are given.
+    The names are those of scikit-learn, of our models, and of libsvm and boosted trees,
+    whose compiled loops trust all that they are given.
     """
     d, classes = state.get("n_features_in_"), state.get("classes_")
     whole = isinstance(d, int | np.integer) and d >= 0
@@ -157,12 +163,13 @@ def _misfit(state: Any) -> str | None:
         return "classes_"
     labels = len(classes) if isinstance(classes, np.ndarray) else None
     n_scores = {None: None, 2: 1}.get(labels, labels)
-    if not whole and {"_state", "_n_support"} & state.keys():
+    if not whole and {"_state", "_n_support", "_predictors"} & state.keys():
         return "n_features_in_"
     return (
         _misfit_of_scores(state, d, labels)
         or ("_n_support" in state and _misfit_of_libsvm(state, d, labels))
         or ("_state" in state and _misfit_of_stream(state, d, n_scores))
+        or ("_predictors" in state and _misfit_of_boosting(state, d, n_scores or 1))
         or None
     )
 
@@ -255,6 +262,68 @@ def _are_groups(labels: Any, values: Any, d: Any) -> bool:
         return False
     legal = (labels >= 0) & (labels < len(np.atleast_1d(values)))
     return _fits(values, (None,)) and bool(legal.all())
+
+
+def _misfit_of_boosting(state: Any, d: int, k: int) -> Any:
+    """Trees of HistGradientBoosting, without categories, which `save` refuses."""
+    # the first two change the columns, the third takes X for numbers of bins
+    for name in ("_preprocessor", "is_categorical_", "_in_fit"):
+        if state.get(name) is not None:
+            return name
+    if state.get("n_trees_per_iteration_") != k:
+        return "n_trees_per_iteration_"
+    baseline, rounds = state.get("_baseline_prediction"), state["_predictors"]
+    if not (_fits(baseline, (1, k)) and baseline.dtype == np.float64):
+        return "_baseline_prediction"
+    if not _is_bin_mapper(vars(state.get("_bin_mapper")), d):
+        return "_bin_mapper"
+    good = type(rounds) is list and all(
+        type(trees) is list
+        and len(trees) == k
+        and all(_is_tree(vars(tree).get("nodes"), d) for tree in trees)
+        for trees in rounds
+    )
+    return None if good else "_predictors"
+
+
+def _is_tree(nodes: Any, d: int) -> bool:
+    """Whether every path through these nodes ends, at a leaf, within the arrays."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    if getattr(nodes, "dtype", None) != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1:
+        return False
+    parents = np.flatnonzero(nodes["is_leaf"] == 0)
+    forks = nodes[parents]
+    children = np.stack([forks["left"], forks["right"]]).astype(np.int64)
+    return bool(
+        len(nodes)
+        and np.all((children > parents) & (children < len(nodes)))  # so: no cycle
+        and np.all((forks["feature_idx"] >= 0) & (forks["feature_idx"] < d))
+        and not forks["is_categorical"].any()
+        and np.all(np.isfinite(nodes["value"]))
+    )
+
+
+def _is_bin_mapper(state: Any, d: int) -> bool:
+    """Whether the bins of numbers suit d features; more fits would rely on it."""
+    n_bins, edges = state.get("n_bins"), state.get("bin_thresholds_")
+    kinds, sizes = state.get("is_categorical_"), state.get("n_bins_non_missing_")
+    return (
+        isinstance(n_bins, int)
+        and 3 <= n_bins <= 256
+        and state.get("missing_values_bin_idx_") == n_bins - 1
+        and _fits(kinds, (d,))
+        and kinds.dtype == np.uint8
+        and not kinds.any()
+        and _fits(sizes, (d,))
+        and isinstance(edges, list)
+        and len(edges) == d
+        and all(
+            _fits(own, (None,)) and own.dtype == np.float64 and len(own) <= n_bins - 2
+            for own in edges
+        )
+        and all(n == len(own) + 1 for n, own in zip(sizes, edges, strict=True))
+    )
 
 
 def _fits(part: Any, shape: tuple[int | None, ...]) -> bool:

@@ -43,6 +43,7 @@ _PARTS = (
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.KFold",

@@ -82,7 +82,8 @@ def write_report(
         Whether a pipeline loses features before its last step, where behind a scaler
         zero means average, or before its first.
     deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted feature becomes.
+        What a lost cell becomes: "zero" is a feature deleted, which reads as zero;
+        "nan" a cell missing, and the model knows. The page says which it shows.
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.

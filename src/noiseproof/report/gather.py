@@ -45,12 +45,17 @@ from noiseproof.report.summary import (
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 _SPACES = {
-    "input": "A deleted feature becomes {gone} in the data, before any step of the "
-    "model.",
-    "model": "A deleted feature becomes {gone} as the model proper sees it, behind its "
-    "scalers and encoders.",
+    "input": "A {gone} in the data, before any step of the model.",
+    "model": "A {gone} as the model proper sees it, behind its scalers and encoders.",
 }
-_GONE = {"zero": "zero", "nan": "a missing value"}
+_GONE = {
+    "zero": "deleted feature reads as zero",
+    "nan": "missing cell becomes NaN, so that the model knows,",
+}
+_LOST = {
+    "zero": "features deleted (read as zero)",
+    "nan": "cells missing (the model knows)",
+}
 _RISK_BUDGETS = (0, 1, 2, 5, 10, 20, 50, 100)  # fixed, so that no bound chooses its own
 _ENOUGH = 0.98  # of the rows have changed at the largest budget shown
 _POINTS, _ATTACKS = 40, 10  # budgets to show certified accuracy at, and to attack with
@@ -430,6 +435,7 @@ def _summary(found: list[ModelSummary], case: _Case, curve_rows: int) -> Summary
         delta=float(plan.delta),
         n_repeats=int(plan.n_repeats),
         deleted=_SPACES[plan.space].format(gone=_GONE[plan.deleted_as]),
+        lost=_LOST[plan.deleted_as],
         settings={str(name): str(value) for name, value in settings.items()},
         versions=versions(),
     )

@@ -148,7 +148,7 @@ def _glance(summary: Summary) -> Html:
         (_written(m), _best([model.scores[m] for model in models], m))
         for m in models[0].scores
     ]
-    name = f"{_written(summary.scoring)} with {share:.0%} of features deleted"
+    name = f"{_written(summary.scoring)} with {share:.0%} of {summary.lost}"
     columns.insert(1, (name, _best([model.deletion.y[half] for model in models])))
     if any(model.certified for model in models):
         medians = [  # infinite where no deletion changes half of the rows
@@ -199,7 +199,7 @@ def _best(
 def _headline(summary: Summary, half: int) -> str:
     """The finding in a sentence or two."""
     metric, models = _written(summary.scoring), summary.models
-    share = f"{models[0].deletion.x[half]:.0%} of the features deleted at random"
+    share = f"{models[0].deletion.x[half]:.0%} of {summary.lost}"
     clean = max(models, key=lambda model: model.scores[summary.scoring])
     noisy = max(models, key=lambda model: model.deletion.y[half])
     score = number(clean.scores[summary.scoring])
@@ -259,7 +259,7 @@ def _random_deletion(summary: Summary) -> Html:
     """Curves under random deletion."""
     curves = [Curve(i, m.name, m.deletion) for i, m in enumerate(summary.models)]
     text = (
-        "Each feature of each row dies with the probability below; all models see the "
+        "Each cell of each row is lost with the probability below; all models see the "
         f"same losses. {summary.deleted}"
     )
     if summary.n_repeats > 1:
@@ -274,7 +274,7 @@ def _random_deletion(summary: Summary) -> Html:
         "Features that die at random",
         tag("p", text),
         _figure(
-            "random", curves, _written(summary.scoring), "share of features deleted"
+            "random", curves, _written(summary.scoring), f"share of {summary.lost}"
         ),
     )
 
@@ -357,9 +357,9 @@ def _interval(line: Series, i: int) -> str:
 def _fragile(summary: Summary) -> Html:
     """Costs of losing features and groups."""
     text = (
-        f"What {_written(summary.scoring)} loses when one feature is deleted in all "
-        "rows and nothing is trained again; the highest cost to any model first. Below "
-        "zero, a model does better without."
+        f"What {_written(summary.scoring)} loses when one feature is lost in all rows "
+        f"({summary.lost}) and nothing is trained again; the highest cost to any model "
+        "first. Below zero, a model does better without."
     )
     features = [model.feature_costs for model in summary.models]
     groups = [model.group_costs for model in summary.models]

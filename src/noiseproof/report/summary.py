@@ -94,6 +94,8 @@ class Summary:
         Draws per level.
     deleted : str
         What a deletion means, in one sentence.
+    lost : str
+        What is lost: features that read as zero, or cells known to be missing.
     settings, versions : dict of str to str
         What it takes to reproduce the page.
     """
@@ -107,6 +109,7 @@ class Summary:
     delta: float
     n_repeats: int
     deleted: str
+    lost: str
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,0 +1,191 @@
+"""Contests: the same damage for all, costs, ties, and contenders that fail."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from noiseproof import DropoutLogisticRegression, DropoutRidge
+from noiseproof.evaluation import Contest, contest
+from noiseproof.evaluation.results import frozen
+from noiseproof.noise import Gaussian
+
+SEEN: dict = {}
+
+
+class Counts(ClassifierMixin, BaseEstimator):
+    """Says "many" if it sees at least so many cells; keeps what it was shown."""
+
+    def __init__(self, cells=2, name="one"):
+        self.cells = cells
+        self.name = name
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        SEEN.setdefault(self.name, []).append(np.array(X, dtype=float))
+        there = np.sum(~np.isnan(np.asarray(X, dtype=float)), axis=1)
+        return np.where(there >= self.cells, "many", "few")
+
+
+class Fails(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("no disk left")
+
+
+class FailsLater(Counts):
+    def predict(self, X):
+        raise ValueError("X contains NaN")
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.normal(size=(60, 4)), np.repeat(["many", "few"], 30)
+
+
+def test_all_contenders_see_the_same_cells_gone(rows):
+    SEEN.clear()
+    both = {"a": Counts(2, "a"), "b": Counts(3, "b")}
+    contest(both, *rows, "missing", 0.4, cv=3, n_repeats=2)
+    assert len(SEEN["a"]) == len(SEEN["b"]) >= 3 * 2
+    for a, b in zip(SEEN["a"], SEEN["b"], strict=True):
+        np.testing.assert_array_equal(a, b)
+    gone = np.concatenate([np.isnan(a).mean(axis=1) for a in SEEN["a"]])
+    assert 0 < gone.mean() < 0.4  # clean rows among them
+
+
+def test_a_case_by_hand(rows):
+    """Everything missing: "few" for all rows, and right for half of them."""
+    X, y = rows
+    found = contest({"two": Counts(2), "none": Counts(0)}, X, y, "missing", 1.0, cv=3)
+    np.testing.assert_allclose(found.damaged, 0.5)  # "few" or "many" for all rows
+    np.testing.assert_allclose(found.clean, 0.5)
+    assert found.best == "two"  # the first of equals
+    assert found.level_with_best == ["none"]
+    assert found.expected == "100% of cells missing (the model knows)"
+    assert found.verdict == (
+        "two is best under 100% of cells missing (the model knows): accuracy 0.500, "
+        "0.500 on clean rows. No difference that could not be chance: none."
+    )
+
+
+def made(damaged):
+    damaged = np.array(damaged)
+    names = tuple("abc"[: len(damaged)])
+    zero = frozen(np.zeros(len(names)))
+    return Contest(
+        names, frozen(damaged), frozen(damaged), zero, zero, {}, "30% of cells missing",
+        "accuracy", 0.95,
+    )  # fmt: skip
+
+
+def test_who_is_told_apart_from_the_best():
+    """By hand: t(0.975, 3) = 3.182, and the variance counts 1/4 + 1/3 times."""
+    steady = made([[0.9, 0.8, 0.9, 0.8], [0.8, 0.7, 0.8, 0.7], [0.8, 0.9, 0.8, 0.8]])
+    assert steady.best == "a"
+    # a - b is 0.1 in each fold; a - c varies around 0.025
+    assert steady.level_with_best == ["c"]
+    gaps = np.array([0.12, 0.10, 0.08, 0.10])
+    reach = 3.182446 * np.sqrt((1 / 4 + 1 / 3) * gaps.var(ddof=1))
+    for shift, level in ((1.01, []), (0.99, ["b"])):
+        away = gaps - gaps.mean() + shift * reach
+        assert made([[0.9] * 4, 0.9 - away]).level_with_best == level
+    assert made([[0.9], [0.1]]).level_with_best == ["b"]  # one fold says nothing
+    assert "No difference" not in made([[0.9, 0.8], [0.8, 0.7]]).verdict
+
+
+def test_failures_are_named(rows):
+    contenders = {"bad": Fails(), "good": Counts(), "late": FailsLater()}
+    found = contest(contenders, *rows, "missing", 0.5, cv=3)
+    assert found.contenders == ("good",)
+    assert found.failed.keys() == {"bad", "late"}
+    assert found.failed["bad"] == "RuntimeError: no disk left"
+    assert "X contains NaN" in found.failed["late"]
+    with pytest.raises(ValueError, match="No contender could be judged: no disk left"):
+        contest({"bad": Fails()}, *rows, "missing", 0.5, cv=3)
+
+
+def test_bad_input_gets_one_sentence_before_any_work(rows):
+    X, y = rows
+    model = {"bad": Fails()}
+    with pytest.raises(ValueError, match="at least one contender"):
+        contest({}, X, y, "missing", 0.5)
+    with pytest.raises(ValueError, match="levels are probabilities"):
+        contest(model, X, y, "missing", 5)
+    with pytest.raises(ValueError, match="perturb must be one of"):
+        contest(model, X, y, "lost", 0.5)
+    with pytest.raises(ValueError, match="at least 2 folds"):
+        contest(model, X, y, "missing", 0.5, cv=1)
+    with pytest.raises(ValueError, match="would fill the zeros of a sparse"):
+        contest(model, csr_array(X), y, "missing", 0.5)
+
+
+def test_the_robust_one_wins_and_the_same_again():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    contenders = {
+        "plain": LogisticRegression(C=10.0, max_iter=1000),
+        "dropout": DropoutLogisticRegression(0.3),
+        "guess": DummyClassifier(),
+    }
+    ticks = []
+    found = contest(
+        contenders, X, y, "delete", 0.5, cv=3,
+        progress=lambda done, total: ticks.append((done, total)),
+    )  # fmt: skip
+    assert found.best == "dropout"
+    assert "guess" not in found.level_with_best
+    assert found.expected == "50% of features deleted (read as zero)"
+    assert ticks == [(i + 1, 9) for i in range(9)]
+    assert np.all(found.fit_seconds > 0)
+    assert np.all(found.predict_seconds > 0)
+    again = contest(contenders, X, y, "delete", 0.5, cv=3, progress=False)
+    np.testing.assert_array_equal(found.damaged, again.damaged)
+    other = contest(contenders, X, y, "delete", 0.5, cv=3, random_state=1)
+    assert np.any(found.damaged != other.damaged)
+    assert list(found.to_frame().columns[:2]) == ["contender", "damaged"]
+    assert max(map(len, repr(found).splitlines())) <= 80
+    # the best is on top
+    assert repr(found).splitlines()[3].startswith("dropout")
+
+
+def test_regression_frames_with_text_and_csr(rng):
+    X = rng.normal(size=(80, 3))
+    y = X @ [1.0, 2.0, 0.0] + 0.1 * rng.normal(size=80)
+    models = {"ridge": Ridge(), "dropout": DropoutRidge(0.2)}
+    found = contest(models, X, y, Gaussian(), 0.5, cv=4)
+    assert found.metric == "r2"
+    assert found.expected == "scale of Gaussian noise = 0.5"
+    sparse = contest(models, csr_array(X), y, "delete", 0.3, cv=4)
+    dense = contest(models, X, y, "delete", 0.3, cv=4)
+    np.testing.assert_allclose(sparse.clean, dense.clean, atol=1e-4)
+    frame = pd.DataFrame({"word": np.where(y > 0, "up", "down")}).astype("category")
+    trees = HistGradientBoostingClassifier(
+        max_iter=3, categorical_features="from_dtype"
+    )
+    up = contest({"trees": trees}, frame, y > 0, "missing", 0.5, cv=3)
+    assert np.all(up.clean == 1)
+    assert up.damaged.mean() < 0.95
+
+
+class Mean(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_rows_in_order_of_their_target_are_mixed():
+    y = np.arange(30.0)
+    found = contest({"mean": Mean()}, y[:, None], y, "missing", 0.5, cv=3)
+    assert found.clean.min() > -0.5  # folds in order give -6 for the first and last

@@ -1,0 +1,153 @@
+"""Boosted trees in files: they come back as they were, and forged ones are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+
+import noiseproof
+from noiseproof import AverageOverMissing, load, portfolio, save
+from noiseproof.io import FileFormatError
+
+GROWN = {
+    "binary": (HistGradientBoostingClassifier, 2),
+    "three classes": (HistGradientBoostingClassifier, 3),
+    "quantity": (HistGradientBoostingRegressor, 40),
+}
+
+
+@pytest.fixture(params=GROWN)
+def grown(request, rng):
+    kind, labels = GROWN[request.param]
+    X = rng.normal(size=(120, 4))
+    X[::7, 1] = np.nan
+    y = np.floor(labels * (X[:, 0] - X[:, 0].min()) / (1e-9 + np.ptp(X[:, 0])))
+    y = y if labels == 40 else y.astype(int)
+    return kind(max_iter=4, min_samples_leaf=5).fit(X, y), X
+
+
+def test_they_come_back(grown, tmp_path):
+    model, X = grown
+    save(model, tmp_path / "model.npf")
+    again = load(tmp_path / "model.npf")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("labels", [3, 100])
+def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
+    """Text columns and holes included; the file answers like the model."""
+    X = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
+    y = np.floor(3 * rng.random(90)).astype(int)
+    y = y if labels == 3 else X["a"].to_numpy() + rng.random(90)
+    X["word"] = np.where(y > np.median(y), "high", "low")
+    Q = X.mask(rng.random(X.shape) < 0.3)
+    for name, model in portfolio(X, y, "missing", 0.3).items():
+        save(model.fit(X, y), tmp_path / "model.npf")
+        again = load(tmp_path / "model.npf")
+        np.testing.assert_array_equal(again.predict(Q), model.predict(Q), name)
+
+
+def forge(model, tmp_path):
+    """What load says about a model as it now is; the file is whole and well signed."""
+    save(model, tmp_path / "forged.npf")
+    with pytest.raises(FileFormatError, match=r"does not fit|hides a method") as error:
+        load(tmp_path / "forged.npf")
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+FORGED_NODES = {
+    "a child outside": ("left", 10_000),
+    "a child far outside": ("right", 2**32 - 1),
+    "a cycle": ("left", 0),
+    "a feature outside": ("feature_idx", 4),
+    "a negative feature": ("feature_idx", -1),
+    "a category": ("is_categorical", 1),
+    "no number": ("value", np.nan),
+    "infinite": ("value", np.inf),
+}
+
+
+@pytest.mark.parametrize("how", FORGED_NODES)
+def test_forged_nodes(how, grown, tmp_path):
+    field, value = FORGED_NODES[how]
+    nodes = grown[0]._predictors[2][-1].nodes
+    assert not nodes[0]["is_leaf"]
+    nodes[field][0] = value
+    assert "_predictors of its HistGradientBoosting" in forge(grown[0], tmp_path)
+
+
+def test_a_leaf_that_is_none(grown, tmp_path):
+    """Its children are zero, so the path would go on for ever."""
+    grown[0]._predictors[0][0].nodes["is_leaf"] = 0
+    assert "_predictors" in forge(grown[0], tmp_path)
+
+
+FORGED_STATES = {
+    "no trees of a class": lambda m: m._predictors[1].clear(),
+    "no list": lambda m: m.__dict__.update(_predictors=tuple(m._predictors)),
+    "no nodes": lambda m: setattr(
+        m._predictors[0][0], "nodes", m._predictors[0][0].nodes[:0]
+    ),
+    "other nodes": lambda m: setattr(
+        m._predictors[0][0], "nodes", m._predictors[0][0].nodes.reshape(1, -1)
+    ),
+    "wider": lambda m: setattr(m, "n_features_in_", 5),
+    "narrower": lambda m: setattr(m, "n_features_in_", 1),
+    "of any width": lambda m: delattr(m, "n_features_in_"),
+    "binned": lambda m: setattr(m, "_in_fit", True),
+    "more trees": lambda m: setattr(m, "n_trees_per_iteration_", 9),
+    "a baseline of text": lambda m: setattr(m, "_baseline_prediction", np.array(["a"])),
+    "too many bins": lambda m: setattr(m._bin_mapper, "n_bins", 1000),
+    "categories": lambda m: m._bin_mapper.is_categorical_.fill(1),
+    "edges": lambda m: m._bin_mapper.bin_thresholds_.pop(),
+    "many edges": lambda m: m._bin_mapper.bin_thresholds_.__setitem__(0, np.ones(500)),
+    "no check of the width": lambda m: setattr(m, "_preprocess_X", []),
+    "other columns": lambda m: setattr(m, "_preprocessor", AverageOverMissing()),
+}
+
+
+@pytest.mark.parametrize("how", FORGED_STATES)
+def test_forged_states(how, grown, tmp_path):
+    FORGED_STATES[how](grown[0])
+    forge(grown[0], tmp_path)
+
+
+def test_trees_within_other_models_are_checked(rng, tmp_path):
+    X = rng.normal(size=(80, 3))
+    boosting = HistGradientBoostingClassifier(max_iter=2)
+    model = AverageOverMissing(boosting, "joint-gaussian").fit(X, X[:, 0] > 0)
+    model.estimator_._predictors[0][0].nodes["feature_idx"] = 77
+    assert "HistGradientBoostingClassifier" in forge(model, tmp_path)
+
+
+def test_random_bytes_in_the_nodes(grown, tmp_path):
+    """Whatever is not refused predicts, and quickly."""
+    model, X = grown
+    dice = np.random.default_rng(0)
+    nodes = model._predictors[0][0].nodes
+    whole, answered = nodes.tobytes(), 0
+    for _ in range(40):
+        forged = np.frombuffer(whole, dtype=np.uint8).copy()
+        forged[dice.integers(len(forged), size=2)] = dice.integers(256, size=2)
+        model._predictors[0][0].nodes = forged.view(nodes.dtype)
+        save(model, tmp_path / "model.npf")
+        try:
+            again = load(tmp_path / "model.npf")
+        except FileFormatError:
+            continue
+        assert again.predict(X).shape == (len(X),)
+        answered += 1
+    assert 0 < answered < 40
+
+
+def test_forests_are_refused_before_anything_is_written(rng, tmp_path):
+    X = rng.normal(size=(30, 2))
+    forest = RandomForestClassifier(2).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match=r"sklearn\.tree\._tree\.Tree"):
+        noiseproof.save(forest, tmp_path / "model.npf")
+    assert not (tmp_path / "model.npf").exists()

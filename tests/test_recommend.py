@@ -1,0 +1,134 @@
+"""Recommendations: sensible, reproducible, for tables of all kinds."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import is_classifier, is_regressor
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+from noiseproof import portfolio, recommend
+from noiseproof._recommend import is_quantity
+from noiseproof.noise import Gaussian
+
+
+@pytest.mark.parametrize(
+    ("load", "floor"),
+    [(load_wine, 0.85), (load_breast_cancer, 0.94), (load_diabetes, 0.3)],
+)
+def test_what_it_takes_if_half_of_the_cells_are_missing(load, floor):
+    X, y = load(return_X_y=True)
+    found = recommend(X, y, "missing", 0.5, cv=3, n_repeats=1)
+    judged = found.contest
+    score = dict(zip(judged.contenders, judged.damaged.mean(axis=1), strict=True))
+    assert not judged.failed
+    assert judged.best.startswith("averaged")
+    assert score[judged.best] > floor
+    assert score[judged.best] > score["linear without noise"] + 0.02
+    assert is_regressor(found.model) == (load is load_diabetes)
+    assert judged.verdict in repr(found)
+    assert max(map(len, repr(judged).splitlines())) <= 80
+    Q = np.where(np.random.default_rng(0).random(X.shape) < 0.5, np.nan, X)
+    assert found.model.predict(Q).shape == y.shape
+
+
+def table(rng, n=70):
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + X["b"] + 0.3 * rng.normal(size=n) > 0, "yes", "no")
+    X["word"] = np.where(rng.random(n) < 0.9, y, "maybe")
+    X.loc[::9, "a"] = np.nan
+    X.loc[::11, "word"] = None
+    return X, y
+
+
+def test_tables_with_text_and_holes_and_the_same_again(rng):
+    X, y = table(rng)
+    options = {"cv": 3, "n_repeats": 1}
+    found = recommend(X, y, "missing", 0.3, **options)
+    assert not found.contest.failed
+    assert set(found.model.predict(X)) <= {"yes", "no"}
+    again = recommend(X, y, "missing", 0.3, **options)
+    np.testing.assert_array_equal(found.contest.damaged, again.contest.damaged)
+    np.testing.assert_array_equal(found.model.predict(X), again.model.predict(X))
+
+
+@pytest.mark.parametrize("perturb", ["delete", Gaussian()])
+def test_damage_that_the_model_does_not_know_of(perturb, rng):
+    X, y = table(rng)
+    found = recommend(X, y, perturb, 0.3, cv=3, n_repeats=1)
+    assert not found.contest.failed
+    assert not any("averaged" in name for name in found.contest.contenders)
+    assert "linear without noise" in found.contest.contenders
+
+
+def test_deleted_as_nan_is_missing(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    options = {"cv": 2, "n_repeats": 1}
+    one = recommend(X, y, "missing", 0.3, **options).contest
+    two = recommend(X, y, "delete", 0.3, deleted_as="nan", **options).contest
+    np.testing.assert_array_equal(one.damaged, two.damaged)
+
+
+def test_sparse_rows_stay_sparse(rng):
+    X = csr_array(rng.poisson(0.3, size=(90, 30)).astype(float))
+    y = (X.toarray()[:, :5].sum(axis=1) > 1).astype(int)
+    found = recommend(X, y, "delete", 0.3, cv=3, n_repeats=1)
+    assert all("dropout" in n or "linear" in n for n in found.contest.contenders)
+    assert found.model.predict(X).shape == y.shape
+    with pytest.raises(ValueError, match="would fill the zeros of a sparse"):
+        recommend(X, y, "missing", 0.3)
+
+
+def test_few_rows():
+    X = np.arange(16.0).reshape(8, 2)
+    found = recommend(X, [0, 0, 0, 0, 0, 1, 1, 1], "missing", 0.3)
+    assert found.contest.damaged.shape[1] == 5
+    assert is_classifier(found.model)
+    found = recommend(X, X[:, 0] + 0.5, "missing", 0.3)
+    assert is_regressor(found.model)
+
+
+def test_many_rows_are_judged_by_a_sample(rng):
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    found = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1, max_rows=100)
+    small = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1)
+    assert found.contest.damaged.shape == small.contest.damaged.shape
+    assert np.any(found.contest.clean != small.contest.clean)
+
+
+@pytest.mark.parametrize(
+    ("y", "quantity"),
+    [
+        (np.arange(10) % 3, False),
+        (np.arange(10) % 2 == 0, False),
+        (np.array(["a", "b"] * 5), False),
+        (np.linspace(0, 1, 10), True),
+        (np.arange(100), True),
+        (np.arange(1000) % 50, False),
+        (np.arange(1000.0) % 50, False),
+        (load_diabetes().target, True),
+    ],
+)
+def test_classes_and_quantities(y, quantity):
+    assert is_quantity(y) == quantity
+
+
+def test_groups_add_a_model_for_each_pattern(rng):
+    X, y = rng.normal(size=(40, 4)), np.arange(40) % 2
+    groups = {"left": [0, 1], "right": [2, 3]}
+    assert "reduced models" in portfolio(X, y, "missing", 0.3, groups)
+    assert "reduced models" not in portfolio(X, y, "missing", 0.3)
+
+
+@pytest.mark.slow
+def test_digits_in_well_under_two_minutes():
+    from sklearn.datasets import load_digits
+
+    start = time.perf_counter()
+    found = recommend(*load_digits(return_X_y=True), "missing", 0.5)
+    assert time.perf_counter() - start < 120
+    assert found.contest.best == "averaged kernel machine"
+    assert found.contest.damaged.mean(axis=1).max() > 0.94
