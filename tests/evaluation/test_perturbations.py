@@ -237,7 +237,7 @@ class Nameless(Attack):
         ("delete", -0.1, "probabilities from 0 to 1; got -0.1"),
         ("delete_count", -1, "whole and not negative; got -1"),
         ("delete_count", 1.5, "whole and not negative; got 1.5"),
-        ("drop", 0.1, "one of 'delete', 'delete_count', a noise object"),
+        ("drop", 0.1, "one of 'delete', 'delete_count', .*, a noise object"),
         (0.3, 0.1, "a noise object such as Gaussian"),
         (Dropout(), 1.0, r"rate must be in \[0, 1\)"),
         (Gaussian(), -1.0, "scale must be finite and not negative"),
