@@ -174,9 +174,9 @@ def product(
                 j = indices[t - shift]
                 g = labels[j]
                 x = numba.float64(data[t])
-                xs = x * lanes(table, j, n_lanes, width)
+                xs = x * lanes(table, j, n_lanes, width) + lanes(sums, g, 0, width)
                 xt = x * lanes(table, j, 2 * n_lanes, width)
-                put_lanes(sums, g, 0, lanes(sums, g, 0, width) + xs)
+                put_lanes(sums, g, 0, xs)
                 put_lanes(sums, g, n_lanes, lanes(sums, g, n_lanes, width) + xt)
             for t in range(start, stop):
                 j = indices[t - shift]
@@ -191,11 +191,10 @@ def product(
             pull_v = h * a + column(vv, k, i, width) * e
             put_lanes(sums_av, 0, k, lanes(sums_av, 0, k, width) + pull_m)
             put_lanes(sums_av, 1, k, lanes(sums_av, 1, k, width) + pull_v)
-            pull_v = 2.0 * pull_v
             for t in range(start, stop):
                 j = indices[t - shift]
                 g = labels[j]
-                pull = pull_m + pull_v * lanes(sums, g, 0, width)
+                pull = pull_m + 2.0 * (pull_v * lanes(sums, g, 0, width))
                 pull = pull + own * lanes(sums, g, n_lanes, width)
                 o = lanes(table, j, 3 * n_lanes, width)
                 put_lanes(table, j, 3 * n_lanes, o + numba.float64(data[t]) * pull)
