@@ -102,15 +102,9 @@ def read_for(
 
 def _aligned(saved: list[Saved], table: Table) -> Table:
     """The columns that models without an encoder in front have been trained on."""
-    names = next(
-        (
-            list(s.encoder.feature_names_in_)
-            for s in saved
-            if s.takes_raw_rows and hasattr(s.encoder, "feature_names_in_")
-        ),
-        None,
-    )
-    if names is None or not hasattr(table.X, "reindex"):
+    raw = [s.encoder for s in saved if s.takes_raw_rows]
+    names = next((list(getattr(e, "feature_names_in_", [])) for e in raw), [])
+    if not names or not hasattr(table.X, "reindex"):
         return table
     absent = [name for name in names if name not in table.X.columns]
     if absent:

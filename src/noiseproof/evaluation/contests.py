@@ -19,7 +19,7 @@ from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.curves import robustness_curve
 from noiseproof.evaluation.models import as_scorer
-from noiseproof.evaluation.perturbations import as_perturbation
+from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
 
@@ -194,10 +194,7 @@ def contest(
         scoring = "accuracy" if classify else "r2"
     watch = _Watch(as_scorer(scoring))
     perturbation = as_perturbation(perturb)
-    if options.get("space", "input") == "input":  # before any work
-        gone = perturbation.deleted_as or options.get("deleted_as", "zero")
-        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
-        perturbation.check([level], contain(few, gone), gone)
+    _check(perturbation, level, X, **options)
     folds = _folds(cv, X, np.asarray(y), classify, random_state)
     alive, failed, reasons = dict(contenders), {}, set()
     scores: dict[str, list[Scores]] = {name: [] for name in contenders}
@@ -242,6 +239,22 @@ def contest(
         scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
         confidence,
     )
+
+
+def _check(
+    perturbation: Perturbation,
+    level: float,
+    X: Any,
+    *,
+    space: str = "input",
+    deleted_as: str = "zero",
+    **_: Any,
+) -> None:
+    """Refuse, before any work, what no contender could be judged by."""
+    if space == "input":
+        gone = perturbation.deleted_as or deleted_as
+        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
+        perturbation.check([level], contain(few, gone), gone)
 
 
 def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:
