@@ -35,7 +35,6 @@ def demo(
     from threadpoolctl import threadpool_limits
 
     from noiseproof.cli.output import check_output, note, show_json
-    from noiseproof.evaluation import robustness_curve
     from noiseproof.report import write_report
 
     check_output(output)
@@ -48,17 +47,7 @@ def demo(
             start = time.perf_counter()
             models[name] = model.fit(X, y)
             fit_seconds[name] = time.perf_counter() - start
-            start = time.perf_counter()
-            curve = robustness_curve(
-                *(models[name], X_test, y_test, "missing", _LEVELS),
-                n_repeats=_REPEATS,
-                random_state=0,
-                progress=False,
-            )
-            spent = time.perf_counter() - start
-            answered = len(y_test) * len(_LEVELS) * _REPEATS
-            milliseconds[name] = 1000 * spent / answered
-            scores[name] = curve.mean[0]
+            scores[name], milliseconds[name] = _asked(model, X_test, y_test)
         if not json:
             note("Writing the report ...")
         write_report(
@@ -79,6 +68,17 @@ def demo(
     else:
         _show(scores, fit_seconds, milliseconds, len(y), len(y_test))
     note(f"Report written to {output}")
+
+
+def _asked(model: Any, X: Any, y: Any) -> tuple[Any, float]:
+    """Accuracy by share of pixels missing, and milliseconds for each row."""
+    from noiseproof.evaluation import robustness_curve
+
+    start = time.perf_counter()
+    options: Any = {"n_repeats": _REPEATS, "random_state": 0, "progress": False}
+    curve = robustness_curve(model, X, y, "missing", _LEVELS, **options)
+    spent = time.perf_counter() - start
+    return curve.mean[0], 1000 * spent / (len(y) * len(_LEVELS) * _REPEATS)
 
 
 def _show(

@@ -226,18 +226,28 @@ def contest(
     if not alive:
         first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
         raise ValueError(f"No contender could be judged: {first}")
-    names = tuple(alive)
+    name = scoring if isinstance(scoring, str) else None
+    name = name or getattr(scoring, "__name__", "score")
+    what = _expected(label, level)
+    times = {n: fit_seconds[n] / len(folds) for n in alive}
+    return _summed_up(scores, times, watch, failed, what, name, confidence)
+
+
+def _summed_up(
+    scores: Any, times: Any, watch: Any, failed: Any, what: str, metric: str, level: Any
+) -> Contest:
+    names = tuple(times)
     table = np.array([scores[name] for name in names])  # contender, fold, level
     return Contest(
         names,
         frozen(table[:, :, 0]),
         frozen(table[:, :, 1]),
-        frozen([fit_seconds[name] / len(folds) for name in names]),
+        frozen(list(times.values())),
         frozen([watch.per_thousand(name) for name in names]),
         failed,
-        _expected(label, level),
-        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
-        confidence,
+        what,
+        metric,
+        level,
     )
 
 
