@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.curves import robustness_curve
-from noiseproof.evaluation.models import as_scorer
+from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
@@ -187,9 +187,7 @@ def contest(
     >>> contest(contenders, X / 16, y, "delete", 0.5, cv=3).best
     'dropout'
     """
-    if not contenders:
-        raise ValueError("A contest needs at least one contender.")
-    classify = is_classifier(next(iter(contenders.values())))
+    classify = _are_classifiers(contenders)
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
     watch = _Watch(as_scorer(scoring))
@@ -226,11 +224,9 @@ def contest(
     if not alive:
         first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
         raise ValueError(f"No contender could be judged: {first}")
-    name = scoring if isinstance(scoring, str) else None
-    name = name or getattr(scoring, "__name__", "score")
-    what = _expected(label, level)
+    what, metric = _expected(label, level), score_name(scoring)
     times = {n: fit_seconds[n] / len(folds) for n in alive}
-    return _summed_up(scores, times, watch, failed, what, name, confidence)
+    return _summed_up(scores, times, watch, failed, what, metric, confidence)
 
 
 def _summed_up(
@@ -249,6 +245,12 @@ def _summed_up(
         metric,
         level,
     )
+
+
+def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
+    if not contenders:
+        raise ValueError("A contest needs at least one contender.")
+    return bool(is_classifier(next(iter(contenders.values()))))
 
 
 def _check(
