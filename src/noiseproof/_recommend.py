@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -179,6 +179,17 @@ def portfolio(
     found["boosting"] = trees
     if not _is_known(perturb, {}):
         return found
+    found |= _for_missing(X, level, filled, trees, groups, seed)
+    return found
+
+
+def _for_missing(
+    X: Any, level: float, filled: Any, trees: Any, groups: Any, seed: int
+) -> dict[str, Any]:
+    """Contenders that know which cells are missing."""
+    found: dict[str, Any] = {}
+    plain, boosting = filled[-1], trees[-1]
+    classify = is_classifier(plain)
     gone = Missing(min(0.9, level))
     copies = CorruptedCopies(boosting, gone, _COPIES, random_state=seed)
     found["boosting on NaN copies"] = make_pipeline(TableEncoder(), copies)

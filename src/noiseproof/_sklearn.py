@@ -37,6 +37,13 @@ def chosen_columns(transformer: Any, name: str) -> list[int]:
     return list(transformer._transformer_to_input_indices[name])
 
 
+def tree_nodes() -> Any:
+    """The dtype of the nodes of HistGradientBoosting's trees."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    return PREDICTOR_RECORD_DTYPE
+
+
 __all__ = [
     "WRAPPERS",
     "CallbackSupportMixin",
@@ -47,5 +54,6 @@ __all__ = [
     "_check_sample_weight",
     "_safe_indexing",
     "chosen_columns",
+    "tree_nodes",
     "with_callbacks",
 ]

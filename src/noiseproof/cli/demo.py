@@ -34,8 +34,7 @@ def demo(
     """
     from threadpoolctl import threadpool_limits
 
-    from noiseproof.cli.output import check_output, note, say, show_json, show_table
-    from noiseproof.evaluation import robustness_curve
+    from noiseproof.cli.output import check_output, note, show_json
     from noiseproof.report import write_report
 
     check_output(output)
@@ -48,17 +47,7 @@ def demo(
             start = time.perf_counter()
             models[name] = model.fit(X, y)
             fit_seconds[name] = time.perf_counter() - start
-            start = time.perf_counter()
-            curve = robustness_curve(
-                *(models[name], X_test, y_test, "missing", _LEVELS),
-                n_repeats=_REPEATS,
-                random_state=0,
-                progress=False,
-            )
-            spent = time.perf_counter() - start
-            answered = len(y_test) * len(_LEVELS) * _REPEATS
-            milliseconds[name] = 1000 * spent / answered
-            scores[name] = curve.mean[0]
+            scores[name], milliseconds[name] = _asked(model, X_test, y_test)
         if not json:
             note("Writing the report ...")
         write_report(
@@ -77,17 +66,34 @@ def demo(
         times = {"fit_seconds": fit_seconds, "milliseconds_per_row": milliseconds}
         show_json({"levels": _LEVELS, "models": scores, **times})
     else:
-        say(
-            f"Handwritten digits, {len(y)} to train, {len(y_test)} to test. Accuracy by"
-        )
-        say(f"share of pixels missing (the model knows), mean of {_REPEATS} draws:\n")
-        columns = {"model": list(models)}
-        for i, level in enumerate(_LEVELS):
-            columns[f"{level:.0%}"] = [f"{scores[name][i]:.3f}" for name in models]
-        columns["fit"] = [f"{fit_seconds[name]:.1f} s" for name in models]
-        columns["per row"] = [f"{milliseconds[name]:.2f} ms" for name in models]
-        show_table(columns)
+        _show(scores, fit_seconds, milliseconds, len(y), len(y_test))
     note(f"Report written to {output}")
+
+
+def _asked(model: Any, X: Any, y: Any) -> tuple[Any, float]:
+    """Accuracy by share of pixels missing, and milliseconds for each row."""
+    from noiseproof.evaluation import robustness_curve
+
+    start = time.perf_counter()
+    options: Any = {"n_repeats": _REPEATS, "random_state": 0, "progress": False}
+    curve = robustness_curve(model, X, y, "missing", _LEVELS, **options)
+    spent = time.perf_counter() - start
+    return curve.mean[0], 1000 * spent / (len(y) * len(_LEVELS) * _REPEATS)
+
+
+def _show(
+    scores: Any, fit_seconds: Any, milliseconds: Any, n: int, n_test: int
+) -> None:
+    from noiseproof.cli.output import say, show_table
+
+    say(f"Handwritten digits, {n} to train, {n_test} to test. Accuracy by")
+    say(f"share of pixels missing (the model knows), mean of {_REPEATS} draws:\n")
+    columns = {"model": list(scores)}
+    for i, level in enumerate(_LEVELS):
+        columns[f"{level:.0%}"] = [f"{scores[name][i]:.3f}" for name in scores]
+    columns["fit"] = [f"{fit_seconds[name]:.1f} s" for name in scores]
+    columns["per row"] = [f"{milliseconds[name]:.2f} ms" for name in scores]
+    show_table(columns)
 
 
 def _digits() -> list[Any]:

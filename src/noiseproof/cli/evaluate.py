@@ -24,6 +24,7 @@ from noiseproof.cli.options import (
 )
 
 _SHOWN = 8  # of the most fragile columns
+_PREDICTIONS, _LEAST = 10_000, 100  # of averaged models, and rows at least
 
 
 def evaluate(
@@ -106,11 +107,20 @@ def _fragility(
     saved: Any, table: Any, sensors: dict[str, list[str]] | None, known: bool
 ) -> Any:
     """What losing each column, or each sensor, costs the model."""
+    from dataclasses import replace
+
+    import numpy as np
+
     from noiseproof._pipelines import transform, unwrap
+    from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import feature_fragility
     from noiseproof.groups import column_groups, feature_names, features_behind
 
-    if known:
+    if known:  # one prediction of all rows for each column: of fewer if they are many
+        rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
+        if saved.takes_raw_rows and len(table.y) > rows:
+            some = np.random.default_rng(0).permutation(len(table.y))[:rows]
+            table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
         options = {"groups": sensors, "scoring": saved.scoring, "deleted_as": "nan"}
         return feature_fragility(saved.model, table.X, table.y, **options)
     steps, model = unwrap(saved.model)

@@ -102,17 +102,9 @@ def read_for(
 
 def _aligned(saved: list[Saved], table: Table) -> Table:
     """The columns that models without an encoder in front have been trained on."""
-    names = next(
-        (
-            list(s.encoder.feature_names_in_)
-            for s in saved
-            if s.takes_raw_rows
-            and s.encoder is not None
-            and hasattr(s.encoder, "feature_names_in_")
-        ),
-        None,
-    )
-    if names is None or not hasattr(table.X, "reindex"):
+    raw = [s.encoder for s in saved if s.takes_raw_rows]
+    names = next((list(getattr(e, "feature_names_in_", [])) for e in raw), [])
+    if not names or not hasattr(table.X, "reindex"):
         return table
     absent = [name for name in names if name not in table.X.columns]
     if absent:
@@ -155,15 +147,3 @@ def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) 
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
         note(f"Note: ignored, as training had no such column: {names}{more}.")
-
-
-def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:
-    """Groups among the d features that the last step of a pipeline gets.
-
-    A column of the table in no group is one by itself, with all its features.
-    """
-    from noiseproof.groups import column_groups, feature_names, features_behind
-
-    columns = [str(name) for name in feature_names(model, X)]
-    features = features_behind(model, columns, d)
-    return column_groups(features, columns, sensors, rest=True)

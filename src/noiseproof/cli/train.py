@@ -169,7 +169,7 @@ def recommended(
     from sklearn.base import is_regressor
 
     from noiseproof import recommend
-    from noiseproof.cli.output import note, say, show_json, show_table
+    from noiseproof.cli.output import show_json
     from noiseproof.io import save
 
     table = _read(data, target, drop or [], n_features)
@@ -203,7 +203,13 @@ def recommended(
         where = {} if output is None else {"file": str(output)}
         show_json({**summary, **contenders, "verdict": judged.verdict, **where})
         return
-    say(f"{judged._title()} of {table.X.shape[0]:,} rows:")
+    _show_contest(judged, table.X.shape[0], model, output)
+
+
+def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> None:
+    from noiseproof.cli.output import note, say, show_table
+
+    say(f"{judged._title()} of {rows:,} rows:")
     show_table(
         {
             name: [cell if isinstance(cell, str) else f"{cell:.3f}" for cell in column]

@@ -18,8 +18,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.curves import robustness_curve
-from noiseproof.evaluation.models import as_scorer
-from noiseproof.evaluation.perturbations import as_perturbation
+from noiseproof.evaluation.models import as_scorer, score_name
+from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
 
@@ -187,17 +187,12 @@ def contest(
     >>> contest(contenders, X / 16, y, "delete", 0.5, cv=3).best
     'dropout'
     """
-    if not contenders:
-        raise ValueError("A contest needs at least one contender.")
-    classify = is_classifier(next(iter(contenders.values())))
+    classify = _are_classifiers(contenders)
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
     watch = _Watch(as_scorer(scoring))
     perturbation = as_perturbation(perturb)
-    if options.get("space", "input") == "input":  # before any work
-        gone = perturbation.deleted_as or options.get("deleted_as", "zero")
-        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
-        perturbation.check([level], contain(few, gone), gone)
+    _check(perturbation, level, X, **options)
     folds = _folds(cv, X, np.asarray(y), classify, random_state)
     alive, failed, reasons = dict(contenders), {}, set()
     scores: dict[str, list[Scores]] = {name: [] for name in contenders}
@@ -229,19 +224,49 @@ def contest(
     if not alive:
         first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
         raise ValueError(f"No contender could be judged: {first}")
-    names = tuple(alive)
+    what, metric = _expected(label, level), score_name(scoring)
+    times = {n: fit_seconds[n] / len(folds) for n in alive}
+    return _summed_up(scores, times, watch, failed, what, metric, confidence)
+
+
+def _summed_up(
+    scores: Any, times: Any, watch: Any, failed: Any, what: str, metric: str, level: Any
+) -> Contest:
+    names = tuple(times)
     table = np.array([scores[name] for name in names])  # contender, fold, level
     return Contest(
         names,
         frozen(table[:, :, 0]),
         frozen(table[:, :, 1]),
-        frozen([fit_seconds[name] / len(folds) for name in names]),
+        frozen(list(times.values())),
         frozen([watch.per_thousand(name) for name in names]),
         failed,
-        _expected(label, level),
-        scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
-        confidence,
+        what,
+        metric,
+        level,
     )
+
+
+def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
+    if not contenders:
+        raise ValueError("A contest needs at least one contender.")
+    return bool(is_classifier(next(iter(contenders.values()))))
+
+
+def _check(
+    perturbation: Perturbation,
+    level: float,
+    X: Any,
+    *,
+    space: str = "input",
+    deleted_as: str = "zero",
+    **_: Any,
+) -> None:
+    """Refuse, before any work, what no contender could be judged by."""
+    if space == "input":
+        gone = perturbation.deleted_as or deleted_as
+        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
+        perturbation.check([level], contain(few, gone), gone)
 
 
 def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:

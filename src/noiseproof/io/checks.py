@@ -18,6 +18,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from noiseproof._rows import check_indices
+from noiseproof._sklearn import tree_nodes
 
 # What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
 # many times its size, and to so many bytes in any case; `save` does not compress what
@@ -288,9 +289,7 @@ def _misfit_of_boosting(state: Any, d: int, k: int) -> Any:
 
 def _is_tree(nodes: Any, d: int) -> bool:
     """Whether every path through these nodes ends, at a leaf, within the arrays."""
-    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
-
-    if getattr(nodes, "dtype", None) != PREDICTOR_RECORD_DTYPE or nodes.ndim != 1:
+    if getattr(nodes, "dtype", None) != tree_nodes() or nodes.ndim != 1:
         return False
     parents = np.flatnonzero(nodes["is_leaf"] == 0)
     forks = nodes[parents]
