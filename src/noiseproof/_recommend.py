@@ -143,7 +143,7 @@ def portfolio(
     found["boosting, averaged"] = AverageOverMissing(trees, random_state=seed)
     rows = np.shape(X)[0]
     if rows <= _KERNEL_ROWS:
-        kernel = SVC(probability=False) if classify else SVR()
+        kernel = SVC() if classify else SVR()
         machine = make_pipeline(TableEncoder(), SimpleImputer(), kernel)
         found["kernel machine, averaged"] = AverageOverMissing(
             machine, random_state=seed

@@ -200,7 +200,7 @@ def contest(
                         scoring=watch, n_repeats=n_repeats, random_state=random_state,
                         progress=False, **options,
                     )  # fmt: skip
-                except (ValueError, TypeError, MemoryError) as error:
+                except (ValueError, TypeError, AttributeError, MemoryError) as error:
                     failed[name] = str(error)
                     del alive[name]
                 else:
