@@ -55,7 +55,7 @@ class Holes(Settings):
 
     data: tuple[str, ...] = (
         "wine", "cancer", "vehicle", "phoneme", "spambase", "segment",
-        "satimage", "penbased", "texture", "digits", "mnist",
+        "satimage", "penbased", "digits", "mnist",
     )  # fmt: skip
     repetitions: int = 5
     wide_repetitions: int = 2

@@ -26,7 +26,7 @@ from noiseproof.datasets import (
     load_texts,
 )
 
-KEEL = ("vehicle", "phoneme", "segment", "satimage", "penbased", "texture")
+KEEL = ("vehicle", "phoneme", "segment", "satimage", "penbased")
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
 
 
