@@ -81,6 +81,8 @@ class Experiment(ABC, Generic[S]):
         Settings of "tiny", "quick" and "full".
     layout : Layout
         Shape of the table and the plot.
+    summary : str
+        Words above a table of what `drawn` shows; empty if that is the layout's.
     printed : dict
         The paper's own numbers, by cell of the table; empty for a figure that prints
         none.
@@ -98,6 +100,7 @@ class Experiment(ABC, Generic[S]):
     sizes: ClassVar[Mapping[str, Any]]
     layout: ClassVar[Layout]
     printed: ClassVar[Mapping[tuple[Hashable, ...], float]] = {}
+    summary: ClassVar[str] = ""
     grows_by: ClassVar[tuple[str, ...]] = ()
     tried: ClassVar[str] = ""
 
