@@ -26,7 +26,10 @@ _WIDTH = 78
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gave: `seconds` of processor time, `files` are the paths written."""
+    """What a run gave, the paths written, and `seconds` of processor time.
+
+    These are NaN if the run had been stopped.
+    """
 
     experiment: Experiment[Any]
     size: str
@@ -66,6 +69,8 @@ def run_experiment(
     if progress is _show:
         _show("")
     seconds = time.process_time() - cpu  # unlike the clock, the same on a busy machine
+    if kept.is_resumed:
+        seconds = float("nan")  # what the finished parts took is not on file
     claims = experiment.claims(rows)
     if out is None:
         return Report(experiment, size, settings, rows, claims, seconds)

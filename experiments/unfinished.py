@@ -31,6 +31,7 @@ class Unfinished:
         self.path = path
         self.head = json.dumps(settings)
         self.known: dict[str, list[Row]] = {}
+        self.is_resumed = False
         if path is None:
             return
         lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
@@ -38,6 +39,7 @@ class Unfinished:
             for line in lines[1:-1]:  # what follows the last end of a line was cut off
                 key, rows = json.loads(line)
                 self.known[key] = rows
+        self.is_resumed = bool(self.known)
         whole = [self.head, *(json.dumps(part) for part in self.known.items())]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")

@@ -75,7 +75,9 @@ def test_the_comparison_goes_on_and_grows(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run("beyond", "tiny", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["beyond-tiny.unfinished"]
-    run("beyond", "tiny", tmp_path)
+    assert np.isnan(run("beyond", "tiny", tmp_path).seconds)
+    page = (tmp_path / "beyond.md").read_text(encoding="utf-8")
+    assert "stopped and resumed" in page
     assert done.count(0) == 1
     assert done.count(1) == 1
     assert not (tmp_path / "beyond-tiny.unfinished").exists()
