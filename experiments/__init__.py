@@ -36,6 +36,7 @@ _NAMES = (
     "dekel-sanity",
     "dekel-fig1",
     "dekel-fig2",
+    "harms",
     "beyond",
 )
 

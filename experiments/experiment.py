@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from experiments.unfinished import Unfinished
 
 Row = dict[str, Any]
 
@@ -78,9 +81,14 @@ class Experiment(ABC, Generic[S]):
         Settings of "tiny", "quick" and "full".
     layout : Layout
         Shape of the table and the plot.
+    summary : str
+        Words above a table of what `drawn` shows; empty if that is the layout's.
     printed : dict
         The paper's own numbers, by cell of the table; empty for a figure that prints
         none.
+    grows_by : tuple of str
+        Settings that only add parts to the work, of an experiment that takes long and
+        therefore implements `resumed`.
     tried : str
         What else was tried where a claim does not hold, and with what success.
     """
@@ -92,6 +100,8 @@ class Experiment(ABC, Generic[S]):
     sizes: ClassVar[Mapping[str, Any]]
     layout: ClassVar[Layout]
     printed: ClassVar[Mapping[tuple[Hashable, ...], float]] = {}
+    summary: ClassVar[str] = ""
+    grows_by: ClassVar[tuple[str, ...]] = ()
     tried: ClassVar[str] = ""
 
     @abstractmethod
@@ -101,6 +111,16 @@ class Experiment(ABC, Generic[S]):
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Verdicts on the paper's claims, computed from the rows."""
+
+    def resumed(
+        self, settings: S, data: Mapping[str, Any], kept: Unfinished
+    ) -> Iterator[Row]:
+        """The same rows, where parts of the work may be done: see `grows_by`."""
+        return self.rows(settings, data)
+
+    def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
+        """What the plot shows, if it is not what the table shows."""
+        return rows, self.layout
 
 
 def select(rows: Sequence[Row], **key: Any) -> list[Row]:

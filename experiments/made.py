@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from experiments.data import READERS, Dated, Rows, Split
+from experiments.data import KEEL, READERS, Dated, Rows, Split
 from experiments.images import Images
 from noiseproof.datasets import Imdb, Texts
 
@@ -77,6 +77,7 @@ _FORMS: dict[str, Callable[[], Any]] = {
     "imdb-bigrams": _imdb,
     "spambase": _two_classes,
     "mnist-4-7": _two_classes,
+    **dict.fromkeys(("wine", "cancer", "digits", *KEEL), _two_classes),
     "mnist": _digits,
     "images": _images,
 }

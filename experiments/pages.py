@@ -60,15 +60,20 @@ def page(
     ]
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     options = ", ".join(f"{k} = {_plain(v)}" for k, v in asdict(settings).items())
+    took = (
+        "stopped and resumed"
+        if np.isnan(seconds)
+        else f"{seconds:.0f} s of processor time"
+    )
     parts = [
         f"## {experiment.name}: {experiment.title}",
         f"{experiment.paper}. {_measured(experiment)}",
+        *_summary(experiment, rows),
         tables(experiment, rows),
         "\n".join(verdicts),
         experiment.protocol,
         *([f"Tried: {experiment.tried}"] if experiment.tried else []),
-        f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "
-        f"Settings: {options}. {used}.",
+        f"{_command(experiment, size)}, {took}. Settings: {options}. {used}.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -90,19 +95,28 @@ def _measured(experiment: Experiment[Any]) -> str:
     return f"{layout.value.capitalize().replace('_', ' ')} by {layout.curve}; {beside}."
 
 
-def tables(experiment: Experiment[Any], rows: Sequence[Row]) -> str:
+def _summary(experiment: Experiment[Any], rows: Sequence[Row]) -> list[str]:
+    """What the plot shows as a table, if it is not what the other tables show."""
+    if not experiment.summary:
+        return []
+    return [experiment.summary, tables(experiment, *experiment.drawn(rows))]
+
+
+def tables(
+    experiment: Experiment[Any], rows: Sequence[Row], layout: Layout | None = None
+) -> str:
     """A table for each panel, a line for each x, a column for each curve."""
-    panel = experiment.layout.panel
+    layout = layout or experiment.layout
+    panel = layout.panel
     if panel is None:
-        return _table(experiment, rows)
+        return _table(experiment, rows, layout)
     return "\n\n".join(
-        f"**{name}**\n\n{_table(experiment, select(rows, **{panel: name}))}"
+        f"**{name}**\n\n{_table(experiment, select(rows, **{panel: name}), layout)}"
         for name in distinct(rows, panel)
     )
 
 
-def _table(experiment: Experiment[Any], rows: Sequence[Row]) -> str:
-    layout = experiment.layout
+def _table(experiment: Experiment[Any], rows: Sequence[Row], layout: Layout) -> str:
     found = cells(rows, layout)
     curves = list(dict.fromkeys(key[-1] for key in found))
     lines = list(dict.fromkeys(key[:-1] for key in found))

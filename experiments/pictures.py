@@ -18,7 +18,7 @@ def picture(experiment: Experiment[Any], rows: Sequence[Row]) -> bytes | None:
         from matplotlib.figure import Figure
     except ImportError:
         return None
-    layout = experiment.layout
+    rows, layout = experiment.drawn(rows)
     panels = [None] if layout.panel is None else distinct(rows, layout.panel)
     height = (
         max(3.6, 0.35 * len(distinct(rows, layout.x))) if _named(rows, layout) else 3.6

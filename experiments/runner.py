@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from experiments.data import load
 from experiments.experiment import Claim, Experiment, Row, Settings
 from experiments.pages import page
 from experiments.pictures import picture
+from experiments.unfinished import Unfinished
 from noiseproof.io import atomic_write
 
 _WIDTH = 78
@@ -25,7 +26,10 @@ _WIDTH = 78
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gave: `seconds` of processor time, `files` are the paths written."""
+    """What a run gave, the paths written, and `seconds` of processor time.
+
+    These are NaN if the run had been stopped.
+    """
 
     experiment: Experiment[Any]
     size: str
@@ -50,17 +54,23 @@ def run_experiment(
     data = {name: load(name, made=size == "tiny") for name in settings.data}
     start, cpu = time.perf_counter(), time.process_time()
     progress = progress or (_show if sys.stderr.isatty() else None)
-    rows = []
+    rows, kept = [], Unfinished()
+    if experiment.grows_by and out is not None:
+        told = asdict(settings)
+        fixed = {key: told[key] for key in told if key not in experiment.grows_by}
+        kept = Unfinished(out / f"{experiment.name}-{size}.unfinished", fixed)
     with warnings.catch_warnings():
         # rivals that stop at their default max_iter are compared as they are
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for row in experiment.rows(settings, data):
+        for row in experiment.resumed(settings, data, kept):
             rows.append(row)
             if progress is not None:
                 progress(_line(experiment, row, time.perf_counter() - start))
     if progress is _show:
         _show("")
     seconds = time.process_time() - cpu  # unlike the clock, the same on a busy machine
+    if kept.is_resumed:
+        seconds = float("nan")  # what the finished parts took is not on file
     claims = experiment.claims(rows)
     if out is None:
         return Report(experiment, size, settings, rows, claims, seconds)
@@ -70,6 +80,7 @@ def run_experiment(
         ".png": picture(experiment, rows),
     }
     files = list(_write(out / experiment.name, parts))
+    kept.remove()
     return Report(experiment, size, settings, rows, claims, seconds, files)
 
 

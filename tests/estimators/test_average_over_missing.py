@@ -10,7 +10,7 @@ from same import assert_same
 from scipy.special import expit
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import (
     LinearRegression,
@@ -290,6 +290,25 @@ def test_auto_takes_the_law_that_fits(rng):
     X, y = load_digits(return_X_y=True)
     model = AverageOverMissing(KNeighborsClassifier(), random_state=0).fit(X, y)
     assert isinstance(model.conditional_, Donors)
+
+
+def test_auto_leaves_the_numbers_of_donors_to_trees():
+    """Pixels that are moved off zero pass thresholds; smooth models gain by it."""
+    X, y = load_digits(return_X_y=True)
+    X, y, rest, target = X[::3], y[::3], X[1::3], y[1::3]
+    half = np.random.default_rng(0).random(rest.shape) < 0.5
+    Q = np.where(half, np.nan, rest)
+    trees = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X, y)
+    laws = (Donors(), "auto")
+    moved, auto = (
+        AverageOverMissing(FrozenEstimator(trees), law, random_state=0).fit(X)
+        for law in laws
+    )
+    assert auto.conditional_.corrected is False
+    losses = [log_loss(target, model.predict_proba(Q)) for model in (moved, auto)]
+    assert losses[1] < losses[0]
+    smooth = AverageOverMissing(SVC(), random_state=0).fit(X, y)
+    assert smooth.conditional_.corrected is True
 
 
 def test_a_model_in_production(rng):

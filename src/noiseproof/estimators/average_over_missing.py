@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -48,7 +49,8 @@ class AverageOverMissing(KnownMissing):
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
         The law of missing cells. "auto" takes the one whose averages are nearest to
         what the estimator says about complete rows, judged on masked training rows that
-        it has not seen. A model with `Donors` contains training rows.
+        it has not seen; donors with and without their correction are tried. A model
+        with `Donors` contains training rows.
     n_draws : int, default=20
         How many draws of a row the estimator sees at most.
     random_state : int, RandomState instance or None, default=None
@@ -131,7 +133,9 @@ class AverageOverMissing(KnownMissing):
         complete = rng.permutation(np.flatnonzero(~holes(X).any(axis=1)))
         if law is None:
             chosen = self._chosen(X, complete)
-            if not isinstance(chosen, Donors):
+            if isinstance(chosen, Donors):
+                self.conditional_.set_params(corrected=chosen.corrected)
+            else:
                 self.conditional_ = chosen.fit(X)
         self.linear_ = linear_scores(self.estimator_, self.conditional_, X, complete)
         return self
@@ -182,9 +186,11 @@ class AverageOverMissing(KnownMissing):
             return Donors()
         judged = _safe_indexing(X, complete[:n_judged])
         others = _safe_indexing(X, complete[n_judged:][:_TAUGHT_BY])
-        laws, losses = [Donors(), JointGaussian()], []
+        donors = Donors().fit(others)
+        # trees see where a number is moved past a threshold: it may be better left
+        unmoved = copy(donors).set_params(corrected=False)
+        laws, losses = [donors, unmoved, JointGaussian().fit(others)], []
         for law in laws:
-            law.fit(others)
             linear = linear_scores(self.estimator_, law, X, complete)
             averager = Averager(self.estimator_, law, self.n_draws, linear)
             codes, rng = law.cells_.codes(judged), np.random.default_rng(0)
