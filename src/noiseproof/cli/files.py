@@ -147,3 +147,15 @@ def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) 
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
         note(f"Note: ignored, as training had no such column: {names}{more}.")
+
+
+def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:
+    """Groups among the d features that the last step of a pipeline gets.
+
+    A column of the table in no group is one by itself, with all its features.
+    """
+    from noiseproof.groups import column_groups, feature_names, features_behind
+
+    columns = [str(name) for name in feature_names(model, X)]
+    features = features_behind(model, columns, d)
+    return column_groups(features, columns, sensors, rest=True)

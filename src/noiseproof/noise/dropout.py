@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from noiseproof._rows import Array
-from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
-from noiseproof.noise.grouped import GroupedNoise
+from noiseproof.noise.base import Cumulants, GroupedNoise, Noise, VarianceLaw
 
 
 class Dropout(GroupedNoise):

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noiseproof._rows import Array
-from noiseproof.noise.base import Cumulants, VarianceLaw
-from noiseproof.noise.grouped import GroupedNoise
+from noiseproof.noise.base import Cumulants, GroupedNoise, VarianceLaw
 
 
 class Missing(GroupedNoise):
