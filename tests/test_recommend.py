@@ -16,7 +16,11 @@ from noiseproof.noise import Gaussian
 
 @pytest.mark.parametrize(
     ("load", "floor"),
-    [(load_wine, 0.85), (load_breast_cancer, 0.94), (load_diabetes, 0.3)],
+    [
+        (load_wine, 0.85),
+        pytest.param(load_breast_cancer, 0.94, marks=pytest.mark.slow),
+        (load_diabetes, 0.3),
+    ],
 )
 def test_what_it_takes_if_half_of_the_cells_are_missing(load, floor):
     X, y = load(return_X_y=True)

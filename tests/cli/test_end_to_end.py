@@ -52,7 +52,7 @@ def test_the_chain_in_processes_of_their_own(folder, model):
 
 # readers of the others are tested one by one; five processes each take 20 seconds
 SLOW = pytest.mark.slow
-QUICK = {"data.csv", "data.parquet", "data-csr.npz"}
+QUICK = {"data.csv"}
 
 
 @pytest.mark.parametrize(

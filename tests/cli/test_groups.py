@@ -30,8 +30,13 @@ def _train(folder, *options):
     [
         ("--noise", "0.2"),
         ("--model", "robust-lp", "--budget", "1"),
-        ("--model", "robust-perceptron", "--budget", "1"),
-        ("--model", "invariant-svc", "--attack", "deletion:1"),
+        pytest.param(
+            ("--model", "robust-perceptron", "--budget", "1"), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ("--model", "invariant-svc", "--attack", "deletion:1"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_train_for_groups_and_certify_them(folder, options):

@@ -156,8 +156,11 @@ class FeatureDeletion(Attack):
         """
         rows = readable(X)
         model = LinearMargins(rows, y, coef, intercept)
-        _, bound, attained = self._attack(rows, model)
-        return bound - attained
+        deleted, bound, attained = self._attack(rows, model)
+        # what goes to let one rival win may let another win by more
+        after = model.margins(without(rows, deleted), model.label)
+        attained = np.maximum(attained, model.margins(rows, model.label) - after)
+        return np.maximum(bound - attained, 0.0)
 
     def certificate_values(self, n_features: int) -> Array:
         return self._labels_and_values(0.0, n_features)[1]
