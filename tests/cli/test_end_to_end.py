@@ -29,6 +29,7 @@ FORMATS = [
 ]
 
 
+@pytest.mark.slow  # `test_every_format` goes the same way
 def test_the_chain_in_processes_of_their_own(folder, model):
     """train (by the fixture), evaluate, certify, report, predict."""
     test = folder / "test.csv"

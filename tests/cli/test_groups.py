@@ -29,7 +29,7 @@ def _train(folder, *options):
     "options",
     [
         ("--noise", "0.2"),
-        ("--model", "robust-lp", "--budget", "1"),
+        pytest.param(("--model", "robust-lp", "--budget", "1"), marks=pytest.mark.slow),
         pytest.param(
             ("--model", "robust-perceptron", "--budget", "1"), marks=pytest.mark.slow
         ),

@@ -1,14 +1,20 @@
 """scikit-learn's own test suite for estimators, over the registry."""
 
+import pytest
 from problems import marginal_models
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from noiseproof.estimators import ESTIMATORS
 
-_MODELS = [p.values[0] for p in marginal_models()]
-_OTHERS = [cls() for cls in ESTIMATORS.values() if not hasattr(cls, "_loss")]
+_VARIANTS = [p.values[0] for p in marginal_models()]
 
 
-@parametrize_with_checks(_MODELS + _OTHERS)
+@parametrize_with_checks([cls() for cls in ESTIMATORS.values()])
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(_VARIANTS)
+def test_scikit_learn_check_of_every_expectation(estimator, check):
     check(estimator)

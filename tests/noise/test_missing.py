@@ -47,7 +47,7 @@ def test_trees_learn_where_holes_go(rng):
     trees = DecisionTreeClassifier(random_state=0, min_samples_leaf=5)
     holed = Missing(0.3).sample(X[900:], rng=1)
     plain = trees.fit(X[:900], y[:900]).score(holed, y[900:])
-    copies = CorruptedCopies(trees, Missing(0.3), n_copies=8, random_state=0)
+    copies = CorruptedCopies(trees, Missing(0.3), n_copies=16, random_state=0)
     copies.fit(X[:900], y[:900])
     assert copies.score(holed, y[900:]) > plain + 0.1
 
