@@ -167,7 +167,7 @@ def test_public_names_exist_and_are_shown():
 def test_a_sparse_fit_enters_few_files():
     """A reader who follows one fit should not get lost; compiled code is warm."""
     rng = np.random.default_rng(0)
-    X = sp.random_array((300, 50), density=0.2, format="csr", rng=rng)
+    X = sp.random(300, 50, density=0.2, format="csr", random_state=rng)
     y = rng.integers(0, 2, 300)
     model = noiseproof.DropoutSVC().fit(X, y)
     entered = set()

@@ -292,7 +292,7 @@ def test_averaged_models_take_raw_tables(averaged, run, folder, tmp_path):
     test = folder / "test.csv"
     whole = run("predict", averaged, test)
     assert (whole.code, whole.err) == (0, "")
-    table = pd.read_csv(test)
+    table = pd.read_csv(test, dtype=str)  # digits stay as they are
     table[table.columns[::-1]].assign(more=1).to_csv(tmp_path / "t.csv", index=False)
     mixed = run("predict", averaged, tmp_path / "t.csv")
     assert mixed.out == whole.out

@@ -133,7 +133,7 @@ def test_frames_of_polars_give_the_same(table):
 
 
 def test_sparse_rows_stay_sparse(monkeypatch, rng):
-    X = sp.random_array((120, 400), density=0.05, rng=rng, format="coo")
+    X = sp.coo_array(sp.random(120, 400, density=0.05, random_state=rng))
     y = np.asarray(X.sum(axis=1)) > np.median(X.sum(axis=1))
     model = DropoutSVC(0.3).fit(X, y)
     dense = gather(model, X.toarray(), y, QUICK)

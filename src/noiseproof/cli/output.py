@@ -112,8 +112,9 @@ def progress(what: str, total: int) -> Iterator[Any]:
     from rich.progress import Progress
 
     console = Console(file=sys.stderr)
-    with Progress(
-        console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    with Progress(console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
