@@ -30,7 +30,7 @@ from noiseproof.estimators import (
     DropoutRidge,
     ReducedModels,
 )
-from noiseproof.evaluation import Contest, contest
+from noiseproof.evaluation import PERTURBATIONS, Contest, contest
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
 
@@ -226,6 +226,6 @@ def is_quantity(y: Any) -> bool:
 
 def _is_known(perturb: Any, options: Any) -> bool:
     """Whether cells are missing, and the model knows."""
-    if isinstance(perturb, str) and perturb.startswith("missing"):
-        return True
-    return options.get("deleted_as", "zero") == "nan"
+    named = PERTURBATIONS.get(perturb) if isinstance(perturb, str) else None
+    own = None if named is None else named.deleted_as
+    return (own or options.get("deleted_as", "zero")) == "nan"

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from noiseproof import InvariantSVC
 from noiseproof.attacks import ATTACKS, Attack, FeatureScaling
-from noiseproof.evaluation import certificates, certify, robustness_curve
+from noiseproof.evaluation import certify, robustness_curve
 
 
 class Dimming(Attack):
@@ -42,12 +42,6 @@ class Swap(Attack):
         for j in range(len(x) - 1):
             ways[j + 1, [j, j + 1]] = x[[j + 1, j]]
         return ways
-
-
-# goes once evaluation asks attacks for their levels and smallest changes
-asked = pytest.mark.skipif(
-    hasattr(certificates, "SMALLEST"), reason="certify still lists the classes it knows"
-)
 
 
 @pytest.fixture(params=["dimming", "swap"])
@@ -91,7 +85,6 @@ def test_curves(attack, problem):
     np.testing.assert_array_equal(curve.scores, expected.scores)
 
 
-@asked
 def test_levels_are_checked_by_the_attack(problem):
     X, y = problem
     model = LogisticRegression().fit(X, y)
@@ -99,7 +92,6 @@ def test_levels_are_checked_by_the_attack(problem):
         robustness_curve(model, X, y, Dimming(), [2.5])
 
 
-@asked
 def test_certificates(attack, problem):
     X, y = problem
     model = LogisticRegression().fit(X, y)
