@@ -27,13 +27,13 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     distinct,
     mean,
     select,
 )
-from experiments.unfinished import Unfinished
 from noiseproof import AverageOverMissing, CorruptedCopies
 from noiseproof._recommend import portfolio
 from noiseproof.evaluation import contest
@@ -132,17 +132,11 @@ class Beyond(Experiment[Holes]):
     grows_by = ("data", "repetitions", "wide_repetitions")
     layout = Layout(value="accuracy", panel="table", x="case", curve="method")
 
-    def rows(self, settings: Holes, data: Mapping[str, Any]) -> Iterator[Row]:
+    def parts(self, settings: Holes, data: Mapping[str, Any]) -> Iterator[Part]:
         """Each method in each case, split by split."""
-        return self.resumed(settings, data, Unfinished())
-
-    def resumed(
-        self, settings: Holes, data: Mapping[str, Any], kept: Unfinished
-    ) -> Iterator[Row]:
-        """The same, less what is done."""
         for name, repetition in units(settings):
             work = partial(judged, name, data[name], repetition, settings)
-            yield from kept.part(f"{name} {repetition}", work)
+            yield Part(f"{name} {repetition}", work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """How often averaging, and auto, are as good as the best."""
