@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from commands import frame, shell
 
@@ -76,3 +77,53 @@ def test_bad_groups(folder):
     done = _train(folder, "--noise", "0.2")
     assert done.code != 0
     assert "is in the groups 'arm' and 'leg'" in done.err
+
+
+def test_tuning_for_outages_of_sensors(folder):
+    """A word of one row is unknown to most folds, whose features so have others."""
+    table = pd.read_csv(folder / "data.csv")
+    table.loc[7, "colour"] = "aqua"
+    table.to_csv(folder / "data.csv", index=False)
+    done = _train(folder, "--noise", "dropout", "--C", "1", "--tune", "delete-groups:1")
+    assert done.code == 0, done.err
+    assert "Damaged by delete_groups:1, in cross-validation" in done.out
+    last = noiseproof.load(folder / "model.npf")[-1]
+    assert last.noise is None or len(last.noise.groups["arm"]) == 5
+
+
+def test_evaluate_shows_outages_of_one_sensor_and_of_two(folder):
+    _train(folder, "--noise", "0.2")
+    command = ("evaluate", "model.npf", "data.csv", "-t", "kind")
+    command += ("--groups", "sensors.json", "--levels", "0,1")
+    done = shell(*command, "--attack", "deletion", "--json", cwd=folder)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["models"]["model"]
+    assert set(found["cost"]) == {"arm", "leg"}
+    assert set(found["pair_cost"]) == {"arm + leg"}
+    certified = shell("certify", *command[1:], "--json", cwd=folder)
+    expected = json.loads(certified.out)["certified_accuracy"]
+    assert found["mean"] == expected  # the worst sensor of each row
+    done = shell(*command, "--noise", "delete-groups", cwd=folder)
+    assert "Change of it with a pair of groups deleted (read as zero)" in done.out
+    assert "by share of groups deleted" in done.out
+
+
+def test_votes_are_certified_by_column(folder):
+    options = ("data.csv", "-t", "kind")
+    done = shell(
+        *("train", *options, "-o", "model.npf", "--model", "partition-ensemble"),
+        cwd=folder,
+    )
+    assert done.code == 0, done.err
+    model = noiseproof.load(folder / "model.npf")[-1]
+    assert len(model.groups["colour"]) == 3  # one vote at most hangs on the colour
+    done = shell("certify", "model.npf", *options, cwd=folder)
+    assert "It takes at least " in done.out
+    assert "if they go missing" in done.out
+    assert "exact" not in done.out
+    found = json.loads(
+        shell("certify", "model.npf", *options, "--json", cwd=folder).out
+    )
+    assert found["median_deletion_budget"] >= found["median_budget"]
+    both = found["certified_accuracy_missing"], found["certified_accuracy"]
+    assert all(one >= other for one, other in zip(*both, strict=True))
