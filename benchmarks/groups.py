@@ -47,7 +47,9 @@ def disturbed(rng, gains, own):
         y = rng.choice([-1, 1], n)
         whole = np.outer(rng.normal(size=n), gains)
         whole += 0.5 * rng.normal(size=(n, SENSORS))
-        return y[:, None] + whole[:, LABELS] + own * rng.normal(size=(n, len(LABELS))), y
+        return y[:, None] + whole[:, LABELS] + own * rng.normal(
+            size=(n, len(LABELS))
+        ), y
 
     return draw
 
@@ -78,6 +80,7 @@ def outages(case):
         "independent noise": DropoutLogisticRegression(RATE),
         "group noise": DropoutLogisticRegression(Dropout(RATE, groups=LABELS)),
         "LP, no budget": RobustLPClassifier(0, C=0.3),
+        "LP, 3 features": RobustLPClassifier(3, C=0.3),
         "LP, 10 features": RobustLPClassifier(10, C=0.3),
         "LP, 1 group": RobustLPClassifier(1, groups=LABELS, C=0.3),
     }
@@ -97,8 +100,8 @@ def outages(case):
     for better, worse, column in [
         ("group noise", "independent noise", "one out"),
         ("independent noise", "no noise", "one out"),
-        ("LP, 1 group", "LP, 10 features", "attacked"),
-        ("LP, 10 features", "LP, no budget", "attacked"),
+        ("LP, 1 group", "LP, 3 features", "attacked"),
+        ("LP, 3 features", "LP, no budget", "attacked"),
     ]:
         place = COLUMNS.split("  ").index(column)
         gap = np.array(found[better])[:, place] - np.array(found[worse])[:, place]

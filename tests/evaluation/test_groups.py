@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import (
     certify,
+    contest,
     feature_fragility,
     perturbed_scorer,
     robustness_curve,
@@ -111,6 +112,17 @@ def test_attacks_and_noise_take_groups_of_columns(space, rng):
     own = FeatureDeletion(groups=[[0, 1]])
     with pytest.raises(ValueError, match="have none of their own"):
         robustness_curve(model, X, y, own, [1], groups=groups, **options)
+
+
+@pytest.mark.parametrize("perturb", ["delete_groups", "missing_groups"])
+def test_contests_know_groups(perturb, rng):
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=[*"abcd"])
+    y = (X["a"] > 0).astype(int)
+    trees = {"trees": HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=5)}
+    found = contest(trees, X, y, perturb, 1.0, groups=GROUPS, cv=2)
+    assert found.clean.mean() > 0.7 > found.damaged.mean()
+    with pytest.raises(ValueError, match="'arm' names the feature 'z', which X does"):
+        contest(trees, X, y, perturb, 1.0, groups={"arm": ["z"]}, cv=2)
 
 
 def test_which_two_outages_hurt_most(rng):
