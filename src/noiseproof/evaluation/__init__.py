@@ -16,6 +16,7 @@ from noiseproof.evaluation.models import read_models as read_models
 from noiseproof.evaluation.models import try_out as try_out
 from noiseproof.evaluation.perturbations import PERTURBATIONS as PERTURBATIONS
 from noiseproof.evaluation.perturbations import Perturbation as Perturbation
+from noiseproof.evaluation.perturbations import as_perturbation as as_perturbation
 from noiseproof.evaluation.plots import (
     CertificateDisplay,
     FragilityDisplay,

@@ -193,13 +193,16 @@ class Certificates(Result):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
-    def accuracy_at(self, budget: ArrayLike) -> Any:
+    def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
         """Share of rows that are right and stay right whatever this budget buys.
 
         Parameters
         ----------
         budget : float or array-like
             One or many.
+        missing : bool, default=False
+            For a model that votes: whether features go missing (`deletion_budget`)
+            instead of being changed to whatever values.
 
         Returns
         -------
@@ -209,7 +212,10 @@ class Certificates(Result):
         """
         if self.correct is None:
             raise ValueError("accuracy_at needs labels: call certify with y.")
-        return self._share(budget, self.correct)
+        if missing and self.deletion_budget is None:
+            raise ValueError("missing=True is for models that vote.")
+        lost_at = self.deletion_budget if missing else self.budget
+        return self._share(budget, self.correct, lost_at)
 
     def unchanged_at(self, budget: ArrayLike) -> Any:
         """Share of rows, right or wrong, whose prediction nothing within it changes.
@@ -224,7 +230,7 @@ class Certificates(Result):
         share : float or array
             Of the shape of `budget`.
         """
-        return self._share(budget, np.ones(len(self.budget), dtype=bool))
+        return self._share(budget, np.ones(len(self.budget), dtype=bool), self.budget)
 
     def risk_bound(self, budget: float, delta: float = 0.05) -> float:
         """Bound the risk on new rows under this attack, from the rows certified.
@@ -278,11 +284,11 @@ class Certificates(Result):
         start, stop = self.changes.indptr[i : i + 2]
         return np.asarray(self.changes.indices[start:stop], dtype=np.intp)
 
-    def _share(self, budget: ArrayLike, counted: NDArray[np.bool_]) -> Any:
+    def _share(self, budget: ArrayLike, counted: Mask, lost_at: Any) -> Any:
         budget = np.asarray(budget, dtype=np.float64)
         if not np.all(budget >= 0):
             raise ValueError(f"A budget must not be negative; got {budget!r}.")
-        breaks = np.sort(self.budget[counted & np.isfinite(self.budget)])
+        breaks = np.sort(lost_at[counted & np.isfinite(lost_at)])
         lost = np.searchsorted(breaks, budget * (1 + _ROUNDING), side="right")
         share = (np.sum(counted) - lost) / len(counted)
         return float(share) if budget.ndim == 0 else share

@@ -146,7 +146,8 @@ def robustness_curve(
     columns = feature_names(None, X)
     if groups is not None:
         read = Groups.read(groups, columns)  # bad groups cost no work
-        perturbation = perturbation.grouped(read.labels(len(columns)))
+        grouped = perturbation.grouped(read.labels(len(columns)))
+        perturbation = grouped if space == "input" else perturbation
     try_out(named, X)
     deleted_as = perturbation.deleted_as or deleted_as
     stages = _stages(named, X, y, perturbation, space, deleted_as)
