@@ -23,6 +23,8 @@ from noiseproof.cli.options import (
 )
 
 _FEW = 20  # so many different numbers may be classes
+# attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
+_KEPT_ROWS = ("rows_", "_fit_X", "support_vectors_")
 _OPTIONS = {"C": "--C"} | {
     name: f"--{name}" for name in ("noise", "budget", "attack", "groups")
 }
@@ -182,9 +184,9 @@ def recommended(
     judged, model = found.contest, found.model
     perturb, level = happening
     what = perturb if isinstance(perturb, str) else type(perturb).__name__
-    place = judged.contenders.index(judged.best)
+    place = judged.contenders.index(judged.choice)
     summary = {
-        "model": judged.best,
+        "model": judged.choice,
         "parameters": repr(model),
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
@@ -228,16 +230,23 @@ def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> No
             )
 
 
-def _holds_rows(model: Any) -> bool:
-    """Whether rows of the training are part of the model."""
-    from noiseproof._pipelines import unwrap
-    from noiseproof.conditionals import Donors
-    from noiseproof.estimators import AverageOverMissing, ReducedModels
+def _holds_rows(part: Any) -> bool:
+    """Whether rows of the training are part of a model, or of a part of it."""
+    if isinstance(part, list | tuple):
+        return any(map(_holds_rows, part))
+    if not hasattr(part, "__dict__"):
+        return False
+    own = vars(part)
+    if any(name in own for name in _KEPT_ROWS):
+        return True
+    inner = [v for v in own.values() if isinstance(v, list | tuple) or _is_model(v)]
+    return any(map(_holds_rows, inner))
 
-    _, last = unwrap(model)
-    if isinstance(last, AverageOverMissing):
-        return isinstance(last.conditional_, Donors) or _holds_rows(last.estimator_)
-    return isinstance(last, ReducedModels) or hasattr(last, "support_vectors_")
+
+def _is_model(value: Any) -> bool:
+    return not isinstance(value, type) and (
+        hasattr(value, "get_params") or hasattr(value, "estimator")
+    )
 
 
 def _make_estimator(name: str, seed: int, **options: Any) -> Any:

@@ -5,6 +5,7 @@ For any model with `predict`; exact for linear ones, whoever made them.
 
 from __future__ import annotations
 
+from noiseproof.evaluation.blending import BLEND as BLEND
 from noiseproof.evaluation.certificates import Certificates, certify
 from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
 from noiseproof.evaluation.contests import Contest, contest
