@@ -6,7 +6,7 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.matrices import (
     as_container,
@@ -58,6 +58,7 @@ __all__ = [
     "READ",
     "Array",
     "Container",
+    "DenseBlock",
     "Design",
     "EntryBlock",
     "RowCurvature",
