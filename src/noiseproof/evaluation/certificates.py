@@ -23,11 +23,12 @@ from noiseproof._rows import (
     unsigned,
     zero_missing,
 )
+from noiseproof._sklearn import _safe_indexing
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen
 from noiseproof.evaluation.votes import certified_votes
-from noiseproof.groups import feature_names
+from noiseproof.groups import feature_names, features_behind
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -132,13 +133,13 @@ def certify(
         )
     view = linear_view(model, space)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
-    attack = attack.on(feature_names(model, X))
+    attack = attack.on(_names(model, X, view))
     labels = None if y is None else _labels(y, X.shape[0])
     predictions, found = [], []
     for block in _blocks(X):
         rows = view.rows(block)
         predictions.append(np.asarray(model.predict(block)))
-        precision = _Precision.of(view, block)
+        precision = _Precision.of(view, rows if space == "model" else block)
         with np.errstate(over="ignore", invalid="ignore"):
             doubt = float(precision.doubts.max())
             own = view.agreed(rows, predictions[-1], precision.unit, doubt)
@@ -150,7 +151,7 @@ def certify(
         prediction,
         None if labels is None else prediction == labels,
         found[0].unit,
-        _together([part.changes for part in found], X.shape),
+        _together([part.changes for part in found], (X.shape[0], view.coef.shape[1])),
     )
 
 
@@ -325,6 +326,14 @@ def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
     return labels
 
 
+def _names(model: Any, X: Any, view: LinearView) -> list[Any]:
+    """Names of the features in the space of the certificates, for groups of them."""
+    names, d = feature_names(model, X), view.coef.shape[1]
+    if len(names) == d:
+        return names
+    return [feature.name for feature in features_behind(model, names, d)]
+
+
 def _blocks(X: Any) -> Iterator[Any]:
     """A few rows of X after others."""
     if len(X.shape) != 2:
@@ -332,7 +341,7 @@ def _blocks(X: Any) -> Iterator[Any]:
     width = max(1.0, X.shape[1] * (density(X) or 1.0))
     step = max(1, int(_BLOCK / width))
     for start in range(0, max(1, X.shape[0]), step):
-        yield X[start : start + step]
+        yield _safe_indexing(X, slice(start, start + step))
 
 
 class _Found(NamedTuple):
