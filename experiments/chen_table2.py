@@ -22,7 +22,7 @@ from experiments.experiment import (
     close,
     mean,
 )
-from experiments.images import Images, PatchFeatures
+from experiments.images import Images, PatchFeatures, on_gpu
 from experiments.tuning import cross_validated
 from noiseproof.noise import Dropout, Noise, Poisson
 
@@ -148,7 +148,7 @@ def cell(shared: Row, levels: Any, split: Any, settings: Patches) -> Iterator[Ro
 
 
 def featurised(images: Images, settings: Patches) -> tuple[str, Any, Any, Any, Any]:
-    """Name, features and classes of random training and test images."""
+    """Name, features and classes of random images, on a GPU if there is one."""
     rng = np.random.default_rng(settings.seed)
     name, X, y, X_test, y_test = images
     train = rng.permutation(len(y))[: settings.n_train]
@@ -157,9 +157,9 @@ def featurised(images: Images, settings: Patches) -> tuple[str, Any, Any, Any, A
     features.fit(X[train])
     return (
         name,
-        features.transform(X[train]),
+        features.transform(on_gpu(X[train])),
         y[train],
-        features.transform(X_test[test]),
+        features.transform(on_gpu(X_test[test])),
         y_test[test],
     )
 

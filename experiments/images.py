@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,42 +98,67 @@ class PatchFeatures:
         white = (patches - self.mean_) @ self.whiten_
         self.centres_ = kmeans.fit(white).cluster_centers_
         self.scale_ = 1.0
-        self.scale_ = 1 / self.transform(images[:500]).mean()
+        self.scale_ = 1 / float(self.transform(images[:500]).mean())
         return self
 
     def transform(self, images: Any) -> Any:
         """Features of images, of shape (n, 4 * n_centres)."""
-        parts = np.array_split(images, max(1, len(images) // _BATCH))
-        return np.float32(self.scale_) * np.concatenate(
-            [self._batch(part) for part in parts]
-        )
+        starts = range(0, len(images), _BATCH)
+        parts = [self._batch(images[start : start + _BATCH]) for start in starts]
+        return _library(images).concatenate(parts) * self.scale_
 
     def _batch(self, images: Any) -> Any:
+        """In methods that arrays of NumPy and of torch share."""
+        mean, whiten, centres = (
+            _like(images, part) for part in (self.mean_, self.whiten_, self.centres_)
+        )
         windows = _windows(images)
         n, side = windows.shape[:2]
         patches = _normalised(windows.reshape(n * side * side, -1))
-        white = (patches - self.mean_) @ self.whiten_
-        squares = (white**2).sum(axis=1)[:, None] - 2 * white @ self.centres_.T
-        squares += (self.centres_**2).sum(axis=1)
-        distance = np.sqrt(np.maximum(squares, 0))
-        near = distance.mean(axis=1) - distance.std(axis=1)
-        active = np.maximum(near[:, None] - distance, 0)
-        active = active.reshape(n, side, side, -1)
+        white = (patches - mean) @ whiten
+        squares = (white**2).sum(axis=1)[:, None] - 2 * white @ centres.T
+        squares += (centres**2).sum(axis=1)
+        distance = squares.clip(0) ** 0.5
+        middle = distance.mean(axis=1)[:, None]
+        spread = ((distance - middle) ** 2).mean(axis=1)[:, None] ** 0.5
+        active = (middle - spread - distance).clip(0).reshape(n, side, side, -1)
         half = side // 2
         quadrants = [
             active[:, rows, columns].sum(axis=(1, 2))
             for rows in (slice(half), slice(half, None))
             for columns in (slice(half), slice(half, None))
         ]
-        return np.hstack(quadrants).astype(np.float32)
+        return _library(images).hstack(quadrants)
+
+
+def on_gpu(images: Any) -> Any:
+    """Images, or other numbers, as a tensor on the GPU, if there is one."""
+    if find_spec("torch") is None:
+        return images
+    import torch
+
+    return torch.asarray(images).cuda() if torch.cuda.is_available() else images
+
+
+def _library(images: Any) -> Any:
+    return import_module(type(images).__module__.partition(".")[0])
+
+
+def _like(images: Any, numbers: Any) -> Any:
+    """Numbers of NumPy in the library, on the device and of the type of images."""
+    if isinstance(images, np.ndarray):
+        return numbers.astype(images.dtype)
+    return _library(images).asarray(numbers).to(images)
 
 
 def _windows(images: Any) -> Any:
     """All patches of each image, of shape (n, places, places, channels, 6, 6)."""
+    if hasattr(images, "unfold"):
+        return images.unfold(1, _SIDE, 1).unfold(2, _SIDE, 1)
     return np.lib.stride_tricks.sliding_window_view(images, (_SIDE, _SIDE), axis=(1, 2))
 
 
 def _normalised(patches: Any) -> Any:
     """Patches with mean 0 and variance about 1; flat ones stay near 0."""
-    centred = patches - patches.mean(axis=1, keepdims=True)
-    return centred / np.sqrt(centred.var(axis=1, keepdims=True) + 10 / 255**2)
+    centred = patches - patches.mean(axis=1)[:, None]
+    return centred / ((centred**2).mean(axis=1)[:, None] + 10 / 255**2) ** 0.5

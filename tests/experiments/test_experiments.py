@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from experiments import EXPERIMENTS, run
 from experiments.data import READERS
+from experiments.images import PatchFeatures
 from experiments.made import MADE
 
 
@@ -69,6 +70,16 @@ def test_unknown_names_are_refused_in_one_sentence():
         run("nothing")
     with pytest.raises(ValueError, match="size='huge' is not known"):
         run(next(iter(EXPERIMENTS)), "huge")
+
+
+def test_features_of_images_are_the_same_in_torch(rng):
+    torch = pytest.importorskip("torch")
+    images = rng.random((30, 12, 12, 3)).astype(np.float32)
+    features = PatchFeatures(5, 200).fit(images)
+    expected = features.transform(images)
+    assert expected.shape == (30, 20)
+    found = features.transform(torch.asarray(images))
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_processes_give_the_same_rows():
