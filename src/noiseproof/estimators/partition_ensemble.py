@@ -400,31 +400,21 @@ def likeness(X: Any, group: Columns, weights: Array | None) -> Array:
     X = zero_missing(X).astype(np.float64)
     mean, gram = np.asarray(X.T @ weights), as_design(X).gram(weights)
     covariance = gram - np.outer(mean, mean)
-    variance, squares = covariance.diagonal(), gram.diagonal()
-    varied = variance > 1e-12 * squares  # what is left of a constant is rounding
-    scale = np.where(varied, 1 / np.where(varied, variance, 1.0), 0.0)
+    variance = covariance.diagonal()
+    varied = variance > 1e-12 * gram.diagonal()  # else what is left is rounding
+    scale = np.sqrt(np.where(varied, 1 / np.where(varied, variance, 1.0), 0.0))
+    squared = (covariance * np.outer(scale, scale)) ** 2
     member = np.eye(group.max() + 1)[group]
-    found = member.T @ (covariance**2 * np.outer(scale, scale)) @ member
+    found = member.T @ np.nan_to_num(squared, posinf=0.0) @ member  # of huge numbers
     return np.round(found, 9)  # the order of adding must not decide
 
 
 def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
     """Deal what is scored to parts in rounds, so that parts hold different things.
 
-    Parameters
-    ----------
-    scores : array of shape (n_groups,)
-        What each group is worth; equal ones are taken in their order.
-    n_parts : int
-        Number of parts.
-    alike : array of shape (n_groups, n_groups), default=None
-        What two groups have in common; None stands for the product of their scores:
-        then the part with the lowest total gets the best of a round.
-
-    Returns
-    -------
-    part : array of int of shape (n_groups,)
-        Of each group.
+    Equal scores are taken in their order. `alike` says what two groups have in common;
+    None stands for the product of their scores: then the part with the lowest total
+    gets the best of a round. Gives the part of each group.
     """
     scores = np.round(scores, 12)  # the order of adding must not decide
     order = np.argsort(-scores, kind="stable")
@@ -445,15 +435,7 @@ def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
 def preferences(chances: Array) -> NDArray[np.bool_]:
     """Whether each class is likelier than each other, or as likely and comes first.
 
-    Parameters
-    ----------
-    chances : array of shape (n_samples, n_classes)
-        What a part thinks of the classes.
-
-    Returns
-    -------
-    preferred : array of bool of shape (n_samples, n_classes, n_classes)
-        The first class to the second; True for a class and itself.
+    From chances (n_samples, n_classes); True for a class and itself.
     """
     one, other = chances[:, :, None], chances[:, None, :]
     first = np.tri(chances.shape[1], dtype=bool).T
@@ -464,19 +446,10 @@ def leads(counts: NDArray[np.intp]) -> Array:
     """Votes that each rival must gain on the winner to take its place.
 
     Rival r beats the winner w if it has more votes, or as many and comes first, so it
-    must gain votes(w) - votes(r), and one more if w comes first. What a class is worth
-    in pairwise comparisons takes the place of its votes: there, too, one part changes
-    each number by 1 at most, and a part that falls silent raises none.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    leads : array of shape (n_samples, n_classes)
-        At least 1; `inf` for the winner itself.
+    must gain votes(w) - votes(r), and one more if w comes first: at least 1; `inf`
+    stands for the winner itself. What a class is worth in pairwise comparisons takes
+    the place of its votes: there, too, one part changes each number by 1 at most, and
+    a part that falls silent raises none.
     """
     winner = counts.argmax(axis=1)[:, None]
     first = winner < np.arange(counts.shape[1])
@@ -491,37 +464,17 @@ def budget_of_changes(counts: NDArray[np.intp]) -> Array:
 
     A vote taken from the winner and given to a rival gains 2, every other change of
     one vote at most 1, and there are always enough votes of the winner's to take. In
-    pairwise comparisons it is a lower bound.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    budget : array of shape (n_samples,)
-        `inf` where there is only one class.
+    pairwise comparisons it is a lower bound. It is `inf` for a single class.
     """
     return np.ceil(leads(counts).min(axis=1) / 2)
 
 
 def budget_of_abstentions(counts: NDArray[np.intp]) -> Array:
-    """The smallest number of votes whose loss changes the winner.
+    """The smallest number of votes whose loss changes the winner, `inf` if none does.
 
     A vote of the winner's that is lost gains 1 on it, and no other loss gains anything;
     a rival that must gain more than the winner has votes can never win. In pairwise
     comparisons it is a lower bound.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    budget : array of shape (n_samples,)
-        `inf` where no loss of votes changes the winner.
     """
     lead = leads(counts)
     within = lead <= counts.max(axis=1, keepdims=True)
