@@ -1,6 +1,6 @@
 """What a partition ensemble of boosted trees proves, and what it costs in accuracy.
 
-    NOISEPROOF_DATA=... python benchmarks/proofs.py [spambase breast-cancer 4-7 ten ten-all]
+    NOISEPROOF_DATA=... python benchmarks/proofs.py [spambase 4-7 ten ten-all ...]
 
 A line per number of parts and way of voting. Changed and deleted features are medians
 over test rows of how many can be changed to whatever values, or go missing, while the
