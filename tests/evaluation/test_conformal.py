@@ -178,7 +178,7 @@ def test_text_labels_and_classes_in_any_order(rng):
 
 
 def test_too_few_rows_for_a_pattern_take_more_cells_away():
-    """As few as it takes: rows that miss the second cell are enough."""
+    """As few as it takes: the rows that miss the second cell are enough."""
     X = np.array([[1.0, np.nan, 3.0]] * 20 + [[1.0, 2.0, 3.0]] + [[np.nan] * 3] * 20)
     sets = conformal_sets(Line(), X, np.r_[np.full(21, 4.5), np.zeros(20)])
     np.testing.assert_array_equal(sets.predict([[1.0, 2.0, 3.0]]), [[3.5, 4.5]])

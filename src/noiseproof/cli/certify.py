@@ -79,7 +79,9 @@ def certify(
 
 def _budgets(certificates: Any) -> list[float]:
     """Where to show the certified accuracy: until nothing is left of it."""
-    finite = certificates.budget[np.isfinite(certificates.budget)]
+    budget, later = certificates.budget, certificates.deletion_budget
+    budget = budget if later is None else later
+    finite = budget[np.isfinite(budget)]
     if certificates.unit not in ("features", "groups"):
         return [0.0, *np.unique(np.quantile(finite, _SHARES))] if len(finite) else [0.0]
     last = finite.max(initial=0)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from noiseproof._rows import (
     READ,
     as_dense,
+    as_design,
     canonical,
     has_missing,
     missing_entries,
@@ -39,6 +41,7 @@ Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
 ABSTAINS = -1  # in place of the number of a class
+_WIDE = 2_000  # groups of which not all pairs are compared
 
 
 class VoteCertificates(NamedTuple):
@@ -77,10 +80,13 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     **The parts.** A feature's score is the share of its variance that lies between the
     classes (η², which ranks features as the F statistic does), of the training cells
     that are not missing; the score of a group is the sum of its members'. The best
-    come first, and are dealt like cards, one for each part in every round; in each
-    round the part that has the lowest total so far is served first. So parts have
-    equally many features (groups), give or take one, and their totals differ by no
-    more than the highest single score.
+    come first, and are dealt like cards, one for each part in every round, so that
+    they have as little as possible in common with what the part holds: the sum of
+    squared correlations is the least that a round can have. (If features have nothing
+    but the class in common, so that the part with the lowest total gets the best card,
+    and this is how more than 2,000 features or groups are dealt.) Parts have equally
+    many features (groups), give or take one, and their totals differ by no more than
+    the highest single score.
 
     Parameters
     ----------
@@ -126,10 +132,10 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> tree = DecisionTreeClassifier(max_depth=3)
     >>> model = PartitionEnsemble(tree, 9, random_state=0).fit(X[::2], y[::2])
     >>> round(model.score(X[1::2], y[1::2]), 2)
-    0.93
+    0.94
     >>> certified = model.certify_votes(X[1:8:2])
     >>> certified.budget, certified.deletion_budget
-    (array([4., 1., 3., 1.]), array([8., 1., 6., 2.]))
+    (array([5., 2., 1., 1.]), array([inf,  3.,  2.,  2.]))
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -205,7 +211,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         group = Groups.read(self.groups, list(names)).labels(X.shape[1])
         worth = separation(X, labels, sample_weight)
         scores = np.bincount(group, worth).astype(np.float64)
-        part = deal(scores, min(self.n_parts, len(scores)))[group]
+        alike = None if len(scores) > _WIDE else likeness(X, group, sample_weight)
+        part = deal(scores, min(self.n_parts, len(scores)), alike)[group]
         self.parts_ = [np.flatnonzero(part == p) for p in range(part.max() + 1)]
         models = self._unfitted(base, len(self.parts_))
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -386,44 +393,49 @@ def separation(X: Any, labels: NDArray[np.intp], weights: Array | None) -> Array
     return np.where(varied, between / np.where(varied, total, 1.0), 0.0).clip(0, 1)
 
 
-def deal(scores: Array, n_parts: int) -> Columns:
-    """Deal what is scored to parts in rounds, the poorest part first in each.
+def likeness(X: Any, group: Columns, weights: Array | None) -> Array:
+    """Squared correlations of the features of two groups, summed, for all pairs."""
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    weights = weights / weights.sum()
+    X = zero_missing(X).astype(np.float64)
+    mean, gram = np.asarray(X.T @ weights), as_design(X).gram(weights)
+    covariance = gram - np.outer(mean, mean)
+    variance = covariance.diagonal()
+    varied = variance > 1e-12 * gram.diagonal()  # else what is left is rounding
+    scale = np.sqrt(np.where(varied, 1 / np.where(varied, variance, 1.0), 0.0))
+    squared = (covariance * np.outer(scale, scale)) ** 2
+    member = np.eye(group.max() + 1)[group]
+    found = member.T @ np.nan_to_num(squared, posinf=0.0) @ member  # of huge numbers
+    return np.round(found, 9)  # the order of adding must not decide
 
-    Parameters
-    ----------
-    scores : array of shape (n_groups,)
-        What each group is worth; equal ones are taken in their order.
-    n_parts : int
-        Number of parts.
 
-    Returns
-    -------
-    part : array of int of shape (n_groups,)
-        Of each group.
+def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
+    """Deal what is scored to parts in rounds, so that parts hold different things.
+
+    Equal scores are taken in their order. `alike` says what two groups have in common;
+    None stands for the product of their scores: then the part with the lowest total
+    gets the best of a round. Gives the part of each group.
     """
     scores = np.round(scores, 12)  # the order of adding must not decide
     order = np.argsort(-scores, kind="stable")
     part, total = np.empty(len(scores), dtype=np.intp), np.zeros(n_parts)
+    shared = np.zeros((n_parts, 0 if alike is None else len(scores)))
     for first in range(0, len(order), n_parts):
         hand = order[first : first + n_parts]
-        poorest = np.argsort(total, kind="stable")[: len(hand)]
-        part[hand] = poorest
-        total[poorest] += scores[hand]
+        if alike is None:
+            parts = np.argsort(total, kind="stable")[: len(hand)]
+        else:
+            parts = linear_sum_assignment(shared[:, hand].T)[1]
+            shared[parts] += alike[hand]
+        part[hand] = parts
+        total[parts] += scores[hand]
     return part
 
 
 def preferences(chances: Array) -> NDArray[np.bool_]:
     """Whether each class is likelier than each other, or as likely and comes first.
 
-    Parameters
-    ----------
-    chances : array of shape (n_samples, n_classes)
-        What a part thinks of the classes.
-
-    Returns
-    -------
-    preferred : array of bool of shape (n_samples, n_classes, n_classes)
-        The first class to the second; True for a class and itself.
+    From chances (n_samples, n_classes); True for a class and itself.
     """
     one, other = chances[:, :, None], chances[:, None, :]
     first = np.tri(chances.shape[1], dtype=bool).T
@@ -434,19 +446,10 @@ def leads(counts: NDArray[np.intp]) -> Array:
     """Votes that each rival must gain on the winner to take its place.
 
     Rival r beats the winner w if it has more votes, or as many and comes first, so it
-    must gain votes(w) - votes(r), and one more if w comes first. What a class is worth
-    in pairwise comparisons takes the place of its votes: there, too, one part changes
-    each number by 1 at most, and a part that falls silent raises none.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    leads : array of shape (n_samples, n_classes)
-        At least 1; `inf` for the winner itself.
+    must gain votes(w) - votes(r), and one more if w comes first: at least 1; `inf`
+    stands for the winner itself. What a class is worth in pairwise comparisons takes
+    the place of its votes: there, too, one part changes each number by 1 at most, and
+    a part that falls silent raises none.
     """
     winner = counts.argmax(axis=1)[:, None]
     first = winner < np.arange(counts.shape[1])
@@ -461,37 +464,17 @@ def budget_of_changes(counts: NDArray[np.intp]) -> Array:
 
     A vote taken from the winner and given to a rival gains 2, every other change of
     one vote at most 1, and there are always enough votes of the winner's to take. In
-    pairwise comparisons it is a lower bound.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    budget : array of shape (n_samples,)
-        `inf` where there is only one class.
+    pairwise comparisons it is a lower bound. It is `inf` for a single class.
     """
     return np.ceil(leads(counts).min(axis=1) / 2)
 
 
 def budget_of_abstentions(counts: NDArray[np.intp]) -> Array:
-    """The smallest number of votes whose loss changes the winner.
+    """The smallest number of votes whose loss changes the winner, `inf` if none does.
 
     A vote of the winner's that is lost gains 1 on it, and no other loss gains anything;
     a rival that must gain more than the winner has votes can never win. In pairwise
     comparisons it is a lower bound.
-
-    Parameters
-    ----------
-    counts : array of int of shape (n_samples, n_classes)
-        Votes for each class, or what it is worth.
-
-    Returns
-    -------
-    budget : array of shape (n_samples,)
-        `inf` where no loss of votes changes the winner.
     """
     lead = leads(counts)
     within = lead <= counts.max(axis=1, keepdims=True)
