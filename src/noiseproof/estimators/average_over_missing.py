@@ -50,10 +50,10 @@ class AverageOverMissing(KnownMissing):
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
         The law of missing cells. "auto" takes the one whose averages tell the targets
         best (by log-loss or squared error) on masked training rows that were held out;
-        the estimator is fitted up to three times more for that. If there are no targets
-        (see `fit`) it takes the one whose averages are nearest to what the estimator
-        says about the complete rows. Donors with and without their correction are
-        tried. A model with `Donors` contains training rows.
+        the estimator is fitted up to three times more for that, unless it is frozen. If
+        there are no targets (see `fit`) it takes the one whose averages are nearest to
+        what the estimator says about the complete rows. Donors with and without their
+        correction are tried. A model with `Donors` contains training rows.
     n_draws : int, default=20
         How many draws of a row the estimator sees at most.
     random_state : int, RandomState instance or None, default=None
@@ -110,7 +110,8 @@ class AverageOverMissing(KnownMissing):
         X : array or data frame of shape (n_samples, n_features)
             Training rows, with or without holes.
         y : array-like of shape (n_samples,), default=None
-            Targets; a `FrozenEstimator` needs none, and reads none.
+            Targets. A `FrozenEstimator` needs none; given some, of rows that it was not
+            fitted on at best, they choose the conditional.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row for the estimator.
 
