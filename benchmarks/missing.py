@@ -4,8 +4,8 @@
     python benchmarks/missing.py 150    # fewer rows to fill
 
 Seconds are of processor time, of which a busy machine costs little, except for the one
-row alone. Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for one row
-alone 10,000 x 50 random rows.
+row alone. Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for
+one row alone 10,000 x 50 random rows.
 """
 
 from __future__ import annotations
