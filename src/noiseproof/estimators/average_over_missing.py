@@ -197,13 +197,11 @@ class AverageOverMissing(KnownMissing):
         models = [self._refitted(X, y, sample_weight, others) for _, others in folds]
         if any(model is None for model in models):
             y, models = None, [self.estimator_] * len(folds)
-        losses = 0.0
+        losses: Any = 0.0
         for (held, others), model in zip(folds, models, strict=True):
             laws = _laws(_safe_indexing(X, others))
             rows, wanted = _safe_indexing(X, held), None if y is None else y[held]
-            losses = losses + np.array(
-                [self._loss(model, law, rows, wanted) for law in laws]
-            )
+            losses += np.array([self._loss(model, law, rows, wanted) for law in laws])
         return clone(laws[int(np.argmin(losses))])
 
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
