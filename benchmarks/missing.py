@@ -3,8 +3,9 @@
     python benchmarks/missing.py
     python benchmarks/missing.py 150    # fewer rows to fill
 
-Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for one row
-alone 10,000 x 50 random rows.
+Seconds are of processor time, of which a busy machine costs little, except for the one
+row alone. Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for
+one row alone 10,000 x 50 random rows.
 """
 
 from __future__ import annotations
@@ -24,53 +25,72 @@ from sklearn.linear_model import SGDRegressor
 from noiseproof import AverageOverMissing
 from noiseproof.conditionals import Donors, JointGaussian
 
+N, M = 10_000, 1000  # reference rows, and rows to fill
+
 
 def main() -> None:
     X, _, T, _ = mnist()
-    n, m = 10_000, int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    X, T = X[:n], T[:m]
+    m = int(sys.argv[1]) if len(sys.argv) > 1 else M
+    X, T = X[:N], T[:m]
     Q = np.where(np.random.default_rng(0).random(T.shape) < 0.5, np.nan, T)
     donors = Donors().fit(X)
     ours = seconds(lambda: donors.mean(Q))
     knn = KNNImputer(n_neighbors=5).fit(X)
     theirs = seconds(lambda: knn.transform(Q), repeats=1)
-    print(f"{n:,} reference rows x 784, {m:,} rows with half of the pixels missing")
+    print(f"{N:,} reference rows x 784, {m:,} rows with half of the pixels missing")
     print(f"  KNNImputer(5).transform {theirs:7.2f} s")
     print(f"  Donors().mean           {ours:7.2f} s   1/{theirs / ours:.0f}")
     gaussian = JointGaussian().fit(X)
     print(f"  JointGaussian().mean    {seconds(lambda: gaussian.mean(Q)):7.2f} s")
-    half = Donors(max_rows=n // 2).fit(X)
-    fewer = seconds(lambda: half.mean(Q)), seconds(lambda: donors.mean(Q[::2]))
-    print(f"  half of the reference rows: {fewer[0] / ours:.2f}")
-    print(f"  half of the rows:           {fewer[1] / ours:.2f}")
+    growth(X, Q, donors, ours)
     memory(X, Q)
     alone()
 
 
-def seconds(act: Callable[[], Any], repeats: int = 3) -> float:
+def growth(X: Any, Q: Any, donors: Any, whole: float) -> None:
+    """Seconds for a quarter and a half, as shares of those for all."""
+    print("time for a quarter and a half, by that for all:")
+    of_rows = [seconds(lambda k=k: donors.mean(Q[::k])) / whole for k in (4, 2)]
+    print(f"  of the rows           {of_rows[0]:.2f} {of_rows[1]:.2f}")
+    fewer = [Donors(max_rows=N // k).fit(X) for k in (4, 2)]
+    of_reference = [seconds(lambda d=d: d.mean(Q)) / whole for d in fewer]
+    print(f"  of the reference rows {of_reference[0]:.2f} {of_reference[1]:.2f}")
+
+
+def seconds(
+    act: Callable[[], Any],
+    repeats: int = 3,
+    clock: Callable[[], float] = time.process_time,
+) -> float:
     """Median of some turns."""
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = clock()
         act()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return statistics.median(times)
 
 
 def memory(X: Any, Q: Any) -> None:
-    """Peak while a model is fitted and fills rows, beside the rows themselves."""
-    model = AverageOverMissing(SGDRegressor(max_iter=1, tol=None, eta0=1e-6), "donors")
-    tracemalloc.start()
-    model.fit(X, X[:, 0])
-    fit = tracemalloc.get_traced_memory()[1]
-    tracemalloc.reset_peak()
-    model.predict(Q)
-    predict = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    size = X.nbytes / 2**20
-    print(f"  reference rows {size:.0f} MiB; peak of fit {fit / 2**20:.0f} MiB,")
-    predict /= 2**20
-    print(f"  of predict {predict:.0f} MiB: {predict / size:.2f} x")
+    """Peaks of fitting and filling beside the caller's rows, by reference rows."""
+    sizes, peaks = [], []
+    for rows in (X[::2], X):
+        model = Donors()
+        tracemalloc.start()
+        model.fit(rows)
+        fit = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.reset_peak()
+        model.mean(Q[:100])  # the answer has the size of the question: a small one
+        fill = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+        sizes.append(rows.nbytes / 2**20)
+        peaks.append(max(fit, fill))
+        print(
+            f"reference rows {sizes[-1]:.0f} MiB: peak of fit {fit:.0f} MiB, of "
+            f"filling 100 rows {fill:.0f} MiB"
+        )
+    slope = (peaks[1] - peaks[0]) / (sizes[1] - sizes[0])
+    print(f"  {slope:.2f} x the reference rows + {peaks[0] - slope * sizes[0]:.0f} MiB")
 
 
 def alone() -> None:
@@ -81,7 +101,7 @@ def alone() -> None:
         SGDRegressor(max_iter=1, tol=None, eta0=1e-6), "donors"
     ).fit(X, X[:, 0])
     row = np.where(rng.random((1, 50)) < 0.5, np.nan, X[:1])
-    took = seconds(lambda: model.predict(row), repeats=50)
+    took = seconds(lambda: model.predict(row), 50, time.perf_counter)
     print(f"one row alone, 10,000 x 50 reference rows: {1000 * took:.1f} ms")
 
 

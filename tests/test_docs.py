@@ -4,6 +4,7 @@ import re
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +58,24 @@ def test_snippets_run(page, tmp_path, monkeypatch):
     exec(_BRINGS.get(page.name, ""), names)
     for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):
         exec(compile(code, str(page), "exec"), names)
+
+
+def test_numbers_beside_the_snippets_on_missing_cells():
+    """A comment behind an expression starts with what the expression gives."""
+    text = (DOCS / "missing.md").read_text("utf-8")
+    names: dict = {}
+    checked = 0
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        for line in code.splitlines():
+            told = re.match(r"(model\.\S.*?)\s+# ([\d., ]*\d)", line)
+            exec(line, names)
+            if told is None:
+                continue
+            values = np.ravel(eval(told[1], names))
+            for value, number in zip(values, told[2].split(", "), strict=False):
+                assert f"{value:.{len(number.split('.')[1])}f}" == number, line
+                checked += 1
+    assert checked >= 6
 
 
 @pytest.mark.parametrize(

@@ -490,13 +490,30 @@ def test_an_estimator_that_needs_all_rows_judges_by_its_own_answers(rng, monkeyp
     assert model.predict([[np.nan, 1.0]]) == 1
 
 
-def test_targets_tell_the_law_of_gaussian_rows(rng):
+@name("frozen", [False, True])
+def test_targets_tell_the_law_of_gaussian_rows(frozen, rng):
     X = rng.normal(size=(300, 4))
     X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=300)
     y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=300)
     for model, wanted in ((LinearRegression(), y), (LogisticRegression(), y > 0)):
+        if frozen:
+            model = FrozenEstimator(model.fit(X, wanted))
         fitted = AverageOverMissing(model, random_state=0).fit(X, wanted)
         assert isinstance(fitted.conditional_, JointGaussian)
+
+
+def test_targets_of_a_frozen_model_are_read(rng, monkeypatch):
+    X = rng.normal(size=(90, 2))
+    frozen = FrozenEstimator(LogisticRegression().fit(X, X[:, 0] > 0))
+    asked = []
+    own = Averager.loss
+    monkeypatch.setattr(Averager, "loss", lambda *a: asked.append(1) or own(*a))
+    AverageOverMissing(frozen, random_state=0).fit(X)
+    assert not asked
+    AverageOverMissing(frozen, random_state=0).fit(X, X[:, 0] > 0)
+    assert len(asked) == 3 * 3 * 3
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        AverageOverMissing(frozen).fit(X, [0, 1])
 
 
 @every_law

@@ -1,5 +1,7 @@
 """Boosted trees in files: they come back as they were, and forged ones are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ from sklearn.ensemble import (
 
 import noiseproof
 from noiseproof import AverageOverMissing, load, portfolio, save
+from noiseproof._recommend import BLENDED, winner
+from noiseproof.evaluation import contest
 from noiseproof.io import FileFormatError
 
 GROWN = {
@@ -45,7 +49,12 @@ def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     y = y if labels == 3 else X["a"].to_numpy() + rng.random(90)
     X["word"] = np.where(y > np.median(y), "high", "low")
     Q = X.mask(rng.random(X.shape) < 0.3)
-    for name, model in portfolio(X, y, "missing", 0.3).items():
+    contenders = portfolio(X, y, "missing", 0.3)
+    judged = contest(contenders, X, y, "missing", 0.3, cv=2, n_repeats=1, blend=BLENDED)
+    both = replace(judged, weights={"averaged linear": 0.3, "averaged boosting": 0.7})
+    assert both.choice == "blend"
+    contenders["blend"] = winner(contenders, both)
+    for name, model in contenders.items():
         save(model.fit(X, y), tmp_path / "model.npf")
         again = load(tmp_path / "model.npf")
         np.testing.assert_array_equal(again.predict(Q), model.predict(Q), name)

@@ -50,10 +50,10 @@ class AverageOverMissing(KnownMissing):
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
         The law of missing cells. "auto" takes the one whose averages tell the targets
         best (by log-loss or squared error) on masked training rows that were held out;
-        the estimator is fitted up to three times more for that. If there are no targets
-        (see `fit`) it takes the one whose averages are nearest to what the estimator
-        says about the complete rows. Donors with and without their correction are
-        tried. A model with `Donors` contains training rows.
+        the estimator is fitted up to three times more for that, unless it is frozen. If
+        there are no targets (see `fit`) it takes the one whose averages are nearest to
+        what the estimator says about the complete rows. Donors with and without their
+        correction are tried. A model with `Donors` contains training rows.
     n_draws : int, default=20
         How many draws of a row the estimator sees at most.
     random_state : int, RandomState instance or None, default=None
@@ -110,7 +110,8 @@ class AverageOverMissing(KnownMissing):
         X : array or data frame of shape (n_samples, n_features)
             Training rows, with or without holes.
         y : array-like of shape (n_samples,), default=None
-            Targets; a `FrozenEstimator` needs none, and reads none.
+            Targets. A `FrozenEstimator` needs none; given some, of rows that it was not
+            fitted on at best, they choose the conditional.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row for the estimator.
 
@@ -196,13 +197,11 @@ class AverageOverMissing(KnownMissing):
         models = [self._refitted(X, y, sample_weight, others) for _, others in folds]
         if any(model is None for model in models):
             y, models = None, [self.estimator_] * len(folds)
-        losses = 0.0
+        losses: Any = 0.0
         for (held, others), model in zip(folds, models, strict=True):
             laws = _laws(_safe_indexing(X, others))
             rows, wanted = _safe_indexing(X, held), None if y is None else y[held]
-            losses = losses + np.array(
-                [self._loss(model, law, rows, wanted) for law in laws]
-            )
+            losses += np.array([self._loss(model, law, rows, wanted) for law in laws])
         return clone(laws[int(np.argmin(losses))])
 
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:

@@ -151,7 +151,7 @@ class Averager:
         if given.shape[1] != len(model.classes_):
             return 0.0  # scores of pairs of classes: `predict` will refuse them
         hit = np.equal.outer(wanted, model.classes_)  # no hit: a class not fitted on
-        return float(-np.log(np.maximum(given[hit], _UNLIKELY)).mean())
+        return float(-np.log(np.maximum(given[hit], _UNLIKELY)).sum() / len(wanted))
 
     def _law(self, X: Any) -> tuple[Array, Array]:
         assert self.linear is not None

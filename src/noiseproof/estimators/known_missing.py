@@ -52,10 +52,13 @@ class KnownMissing(Delegator):
         """X, y and weights; a frozen estimator needs no y."""
         self._validate_params()
         base = self._base()
-        if isinstance(base, FrozenEstimator):
+        frozen = isinstance(base, FrozenEstimator)
+        if frozen and y is None:
             return self._read(X, reset=True), None, None
         several = get_tags(base).target_tags.multi_output
         X, y = self._read(X, reset=True, y=y, multi_output=several)
+        if frozen:
+            return X, np.asarray(y), None
         if sample_weight is not None:
             if not has_fit_parameter(base, "sample_weight"):
                 raise TypeError(f"{type(base).__name__} does not take sample_weight.")

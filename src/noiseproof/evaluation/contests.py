@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -228,58 +229,29 @@ def contest(
     _check(perturbation, level, X, **options)
     folds = _folds(cv, X, np.asarray(y), classify, random_state)
     alive, failed, reasons = dict(contenders), {}, set()
-    scores: dict[str, list[Scores]] = {name: [] for name in contenders}
-    fit_seconds = dict.fromkeys(contenders, 0.0)
-    label = perturbation.label
+    judge = partial(
+        robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
+        random_state=random_state, scoring=watch, progress=False, **options,
+    )  # fmt: skip
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
         for train, test in folds:
-            rows, wanted = _safe_indexing(X, test), np.asarray(y)[test]
+            known, held = (
+                (_safe_indexing(X, p), np.asarray(y)[p]) for p in (train, test)
+            )
             for name, contender in list(alive.items()):
                 try:
-                    start = time.perf_counter()
-                    known = _safe_indexing(X, train), np.asarray(y)[train]
-                    model = clone(contender).fit(*known)
-                    fit_seconds[name] += time.perf_counter() - start
-                    watch.name = name
-                    curve = robustness_curve(
-                        {name: model}, rows, wanted, perturb, [0, level],
-                        scoring=watch, n_repeats=n_repeats, random_state=random_state,
-                        progress=False, **options,
-                    )  # fmt: skip
+                    watch.judge(name, clone(contender), known, held, judge)
                 except Exception as error:  # whatever a model of theirs may raise
                     failed[name] = f"{type(error).__name__}: {error}"
                     reasons.add(str(error))
                     del alive[name]
-                else:
-                    scores[name].append(curve.mean[0])
-                    label = curve.label
-                    watch.keep(n_repeats)
                 tick()
     if not alive:
         first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
         raise ValueError(f"No contender could be judged: {first}")
-    what, metric = _expected(label, level), score_name(scoring)
-    times = {n: fit_seconds[n] / len(folds) for n in alive}
-    result = _summed_up(scores, times, watch, failed, what, metric, confidence)
+    what, metric = _expected(watch.label, level), score_name(scoring)
+    result = watch.summed_up(tuple(alive), failed, what, metric, confidence)
     return watch.with_blend(result) if blend else result
-
-
-def _summed_up(
-    scores: Any, times: Any, watch: Any, failed: Any, what: str, metric: str, level: Any
-) -> Contest:
-    names = tuple(times)
-    table = np.array([scores[name] for name in names])  # contender, fold, level
-    return Contest(
-        names,
-        frozen(table[:, :, 0]),
-        frozen(table[:, :, 1]),
-        frozen(list(times.values())),
-        frozen([watch.per_thousand(name) for name in names]),
-        failed,
-        what,
-        metric,
-        level,
-    )
 
 
 def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
@@ -332,17 +304,33 @@ def _expected(label: str, level: float) -> str:
 
 
 class _Watch:
-    """A score that remembers how long predictions took, and what they were if asked."""
+    """Asks contenders, and remembers scores, times, and answers that are blended."""
 
     def __init__(self, score: Any, classes: Any, blend: Collection[str]):
         self.score = score
         self.classes = classes
         self.blend = blend
-        self.name = ""
-        self.seconds: dict[str, float] = {}
+        self.name = self.label = ""
+        self.scores: dict[str, list[Scores]] = {}  # a line for each fold
+        self.fitting: dict[str, float] = {}  # seconds
+        self.asking: dict[str, float] = {}
         self.rows: dict[str, int] = {}
         self.heard: list[tuple[Any, Any]] = []  # from this contender on this fold
         self.kept: dict[str, list[Any]] = {}  # the same of all contenders and folds
+
+    def judge(self, name: str, model: Any, known: Any, held: Any, judge: Any) -> None:
+        """Fit a contender on a fold's training rows, and ask it about the others."""
+        self.name, self.heard = name, []
+        start = time.perf_counter()
+        model.fit(*known)
+        took = time.perf_counter() - start
+        curve = judge({name: model}, *held)
+        self.label = curve.label
+        self.fitting[name] = self.fitting.get(name, 0.0) + took
+        self.scores.setdefault(name, []).append(curve.mean[0])
+        if self.heard:  # about rows as they are, then about each damage of them
+            parts = self.heard[0], *self.heard[-curve.n_repeats :]
+            self.kept.setdefault(name, []).append(parts)
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         start = time.perf_counter()
@@ -352,19 +340,26 @@ class _Watch:
             model = speaking(answers, self.classes)
         value = self.score(model, X, y)
         took = time.perf_counter() - start
-        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + took
+        self.asking[self.name] = self.asking.get(self.name, 0.0) + took
         self.rows[self.name] = self.rows.get(self.name, 0) + len(y)
         return float(value)
 
-    def per_thousand(self, name: str) -> float:
-        return 1000 * self.seconds[name] / self.rows[name]
-
-    def keep(self, n_repeats: int) -> None:
-        """What was heard about a fold: rows as they are, then each damage of them."""
-        if self.heard:
-            parts = self.heard[0], *self.heard[-n_repeats:]
-            self.kept.setdefault(self.name, []).append(parts)
-        self.heard = []
+    def summed_up(
+        self, names: Any, failed: Any, what: str, metric: str, confidence: float
+    ) -> Contest:
+        """The contest between those who were judged on all folds."""
+        table = np.array([self.scores[name] for name in names])  # name, fold, level
+        return Contest(
+            names,
+            frozen(table[:, :, 0]),
+            frozen(table[:, :, 1]),
+            frozen([self.fitting[name] / table.shape[1] for name in names]),
+            frozen([1000 * self.asking[name] / self.rows[name] for name in names]),
+            failed,
+            what,
+            metric,
+            confidence,
+        )
 
     def with_blend(self, judged: Contest) -> Contest:
         """The contest with one contender more, if two of them can be blended."""
@@ -374,12 +369,11 @@ class _Watch:
         of_each = zip(*(self.kept[name] for name in members), strict=True)
         folds = [Fold(said_of_fold) for said_of_fold in of_each]
         scores = []  # of each fold: rows as they are, and damaged
-        for i, fold in enumerate(folds):
+        for fold in folds:
             others = [other for other in folds if other is not fold] or [fold]
-            weights = weights_on(others, self.classes)
             clean, *damaged = (
                 self.score(speaking(answers, self.classes), np.empty((len(y), 0)), y)
-                for answers, y in folds[i].blended(weights)
+                for answers, y in fold.blended(weights_on(others, self.classes))
             )
             scores.append((clean, np.mean(damaged)))
         weights = weights_on(folds, self.classes)

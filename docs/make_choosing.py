@@ -1,0 +1,99 @@
+"""Write the table and the counts of docs/choosing.md from docs/results/beyond.csv.
+
+    python docs/make_choosing.py
+
+`noiseproof reproduce beyond --full` writes that file. What stands between the marks in
+docs/choosing.md is replaced; the sentences around it are written by hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))  # experiments are beside the package, not in it
+
+from experiments.beyond import (  # noqa: E402
+    ALONE,
+    AUTO,
+    AVERAGED,
+    EXPERIMENT,
+    UNSEEN,
+)
+from experiments.experiment import Row, distinct, mean, select  # noqa: E402
+
+PAGE, SOURCE = HERE / "choosing.md", HERE / "results" / "beyond.csv"
+START, END = "<!-- from beyond.csv -->\n", "<!-- to here -->\n"
+_WIDE = "mnist"  # has fewer methods, so its means would not compare
+_NAMES = {
+    "mean": "filled by means",
+    "neighbours": "`KNNImputer`",
+    "iterative": "`IterativeImputer`",
+    AVERAGED: "**averaged**",
+    "LightGBM": "LightGBM, its own NaN",
+    "CatBoost": "CatBoost, its own NaN",
+    "own NaN": "boosting, its own NaN",
+    "copies with NaN": "boosting, trained on NaN copies",
+    AUTO: "**auto**",
+}
+
+
+def rows() -> list[Row]:
+    """The stored rows on data that no rule was chosen on."""
+    with SOURCE.open(encoding="utf-8", newline="") as file:
+        found: list[Any] = list(csv.DictReader(file))
+    for row in found:
+        for key in ("rate", "accuracy", "log_loss", "fit_seconds", "predict_seconds"):
+            row[key] = float(row[key]) if row[key] else None
+    return select(found, kind=UNSEEN)
+
+
+def table(own: list[Row]) -> list[str]:
+    """Means over data sets, harms and repetitions, a line for each method."""
+    rates = distinct(own, "rate")
+    head = " | ".join(f"{100 * rate:g} %" for rate in rates)
+    lines = [f"| missing | {head} | fit, s | 300 rows, s |", "|---" * 6 + "|"]
+    for model in distinct(own, "model"):
+        for method in distinct(select(own, model=model), "method"):
+            case = select(own, model=model, method=method)
+            name = _NAMES[method]
+            cells = [name if model == ALONE else f"{model}, {name}"]
+            for rate in rates:
+                text = f"{mean(case, 'accuracy', rate=rate):.3f}"
+                if case[0]["log_loss"] is not None:
+                    text += f" / {mean(case, 'log_loss', rate=rate):.2f}"
+                cells.append(text)
+            cells.append(f"{mean(case, 'fit_seconds'):.1f}")
+            cells.append(f"{mean(case, 'predict_seconds'):.2f}")
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def shown() -> str:
+    """The table, what it is of, and how often each claim holds."""
+    found = rows()
+    narrow = [row for row in found if row["data"] != _WIDE]
+    names, splits = distinct(narrow, "data"), len(distinct(narrow, "repetition"))
+    told = (
+        f"Mean accuracy, and log-loss where a model has probabilities, over "
+        f"{', '.join(names)} ({splits} repetitions, cells and groups of columns):"
+    )
+    counts = [
+        f"- {claim.text.split(': ', 1)[1].split(', or within')[0]} "
+        f"({claim.text.split(', ')[1].split(':')[0]}): "
+        f"{claim.numbers.split(', best in')[0]}"
+        for claim in EXPERIMENT.claims(found)
+    ]
+    within = "Cases in which, best or within one standard error (the goal was 90 %):"
+    return "\n".join([told, "", *table(narrow), "", within, "", *counts, ""])
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split(START)
+    PAGE.write_text(
+        before + START + shown() + END + rest.split(END)[1], encoding="utf-8"
+    )
