@@ -137,7 +137,7 @@ class CumulantTerm(Term):
         return replace(self, theta=theta, known=None)
 
     @property
-    def K(self) -> Array:
+    def K(self) -> Array:  # noqa: N802
         """Cumulant of every score, (k, n)."""
         if self.known is None:
             self.known = self._cumulants()
@@ -157,6 +157,15 @@ class CumulantTerm(Term):
     def ray(self, P: Array) -> Callable[[Array], Self]:
         """Cumulants have no short cut: each step is a pass."""
         return lambda alpha: self.at(self.theta + alpha[:, None] * P)
+
+    def sample(self, rows: NDArray[np.intp], share: float) -> Self:
+        return replace(
+            self,
+            design=self.design.take(rows),
+            signs=self.signs[:, rows],
+            weights=self.weights[rows] / share,
+            known=None,
+        )
 
     def restrict(self, classes: Any) -> Self:
         names = ("signs", "linear", "theta")

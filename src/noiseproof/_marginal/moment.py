@@ -154,7 +154,7 @@ class MomentTerm(Term):
         return self.theta.shape
 
     @cached_property
-    def W(self) -> Array:
+    def W(self) -> Array:  # noqa: N802
         """The weights in θ."""
         return self.split(self.theta)[0]
 
@@ -189,6 +189,15 @@ class MomentTerm(Term):
         known = None if m is None or v is None else (m[classes], v[classes])
         theta, y = self.theta[classes], self.y[classes]
         return replace(self, y=y, theta=theta, known=known)
+
+    def sample(self, rows: NDArray[np.intp], share: float) -> Self:
+        return replace(
+            self,
+            design=self.design.take(rows),
+            y=self.y[:, rows],
+            weights=self.weights[rows] / share,
+            known=None,
+        )
 
     def smoothed(self, smoothing: float) -> Self:
         return replace(self, smoothing=smoothing)

@@ -33,6 +33,7 @@ _SHRINK = 0.1
 _SMALLEST = 1e-12  # of the first ε
 _ROUGH = 0.05  # accuracy of the first stage
 _SLACK = 0.2  # part of the gap to which a later stage is solved
+_ROUGH_SAMPLE = 1e-4  # accuracy on a sample, whose own minimum is not more accurate
 _WARM_STEPS = 10
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
 
@@ -47,6 +48,8 @@ def minimize(
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
+    if not theta.any() and objective.is_tall and solver is newton:
+        theta = _from_sample(objective, stop)
     if not np.array_equal(theta, objective.theta):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
@@ -78,6 +81,15 @@ def minimize(
         tol = stop.tol if done else max(stop.tol, _SLACK * gap)
         # evaluated anew: rounding errors of steps along rays count at tiny ε
         objective = point.at(point.theta)
+
+
+def _from_sample(objective: Objective, stop: Stop) -> Array:
+    """Where a sample of the rows has its minimum, or θ = 0 if that is no better."""
+    sample = objective.sample()
+    rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
+    theta = minimize(newton, sample, sample.theta, rough).point.theta
+    better = objective.at(theta).value < objective.value
+    return theta * better[:, None]
 
 
 def _from_solution(solver: Solver, point: Objective, stop: Stop) -> Solution:

@@ -194,6 +194,10 @@ class Design:
         pieces = workers.map(run, list(pairwise(cuts)), light=n <= size)
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        """A design of some of the rows."""
+        raise NotImplementedError
+
     def dense_rows(self, rows: slice) -> Array:
         """Some rows as an array of float64 in C order, missing entries zero."""
         raise NotImplementedError

@@ -152,6 +152,9 @@ class CSRDesign(Design):
         signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
         return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return CSRDesign(self._matrix()[rows])
+
     def dense_rows(self, rows: slice) -> Array:
         return np.asarray(self._matrix()[rows].toarray(), dtype=np.float64)
 

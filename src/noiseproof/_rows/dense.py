@@ -171,6 +171,9 @@ class DenseDesign(Design):
         mean, variance, sum_a, sum_b = self._share(len(P), work, power)
         return mean + 2 * S * variance, sum_a, sum_b
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return DenseDesign(np.ascontiguousarray(self.X[rows]), not self._clean)
+
     def dense_rows(self, rows: slice) -> Array:
         block = np.ascontiguousarray(self.X[rows], dtype=np.float64)
         return block if self._clean else np.nan_to_num(block, nan=0.0)
