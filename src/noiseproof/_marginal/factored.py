@@ -115,10 +115,9 @@ class _Walk:
         while searching.any() and alpha >= _SHORTEST:
             part = self.point.restrict(searching)
             part = part.at(part.theta + alpha * self.P[searching])
+            found = part.expansion(None if reuse else careful[searching])
             if reuse:
-                found = part.first_order(self.expansion.matrix[searching])
-            else:
-                found = part.expansion(careful[searching])
+                found = found._replace(matrix=self.expansion.matrix[searching])
             value = self.point.value[searching]
             enough = value - 2 * _SUFFICIENT * alpha * self.gain[searching]
             good = found.value <= enough + _BLUR * np.abs(value)

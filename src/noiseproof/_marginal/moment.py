@@ -261,14 +261,18 @@ class MomentTerm(Term):
 
         return point
 
-    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+    def expansion(self, majorized: NDArray[np.bool_] | None) -> Expansion:
+        kinds = [None] * len(self.theta) if majorized is None else majorized
+
         def work(block: DenseBlock) -> list[Array]:
-            parts = [self._expand(block, k, one) for k, one in enumerate(majorized)]
+            parts = [self._expand(block, k, kind) for k, kind in enumerate(kinds)]
             return [np.array(part) for part in zip(*parts, strict=True)]
 
         return Expansion(*self.design.total(work))
 
-    def _expand(self, block: DenseBlock, k: int, majorized: bool) -> tuple[Any, ...]:
+    def _expand(
+        self, block: DenseBlock, k: int, majorized: bool | None
+    ) -> tuple[Any, ...]:
         """What a block of rows adds to the value, gap, gradient and matrix of class k.
 
         With u = ∂v/∂w, a row adds mm x xᵀ + mv (x uᵀ + u xᵀ) + vv u uᵀ to the matrix,
@@ -277,13 +281,20 @@ class MomentTerm(Term):
         X, law, design = block.x, self.law, self.design
         w, c = self.W[k], self.weights[block.rows]
         m = X @ w + self.theta[k, -1] * self.fit_intercept
-        U = 2 * design.variance_slopes(block, self.scaled[k], law.power)
-        U += 2 * law.constant * w
+        U = design.variance_slopes(block, 2 * self.scaled[k], law.power)
+        if np.any(law.constant):
+            U += 2 * law.constant * w
         v = 0.5 * (U @ w)
         row = self.y[k, block.rows], m, v + self.smoothing**2
         losses = self.loss.value(*row)
         gap = losses - self.loss.value(*row[:2], v) if self.smoothing else np.zeros(1)
         slope_m, slope_v = (c * slope for slope in self.loss.slopes(*row))
+        gradient = slope_m @ X + slope_v @ U
+        if self.fit_intercept:
+            gradient = np.append(gradient, slope_m.sum())
+        sums = losses @ c, (c * gap).sum(), gradient
+        if majorized is None:
+            return *sums, np.empty((0, 0))
         own = 2 * design.variance_gram(block, slope_v, law.scale, law.power)
         own += np.diag(2 * law.constant * slope_v.sum() + np.zeros(len(w)))
         if majorized:
@@ -291,12 +302,10 @@ class MomentTerm(Term):
         else:
             mm, mv, vv = (c * part for part in self.loss.curvatures(*row))
         matrix = own + _gram(X, U, mm, mv, vv)
-        gradient = slope_m @ X + slope_v @ U
         if self.fit_intercept:
-            border = mm @ X + mv @ U
-            gradient = np.append(gradient, slope_m.sum())
-            matrix = np.block([[matrix, border[:, None]], [border, mm.sum()]])
-        return losses @ c, (c * gap).sum(), gradient, matrix
+            border = (mm @ X + mv @ U)[:, None]
+            matrix = np.block([[matrix, border], [border.T, mm.sum()]])
+        return *sums, matrix
 
 
 def _gram(X: Array, U: Array, mm: Array, mv: Array, vv: Array) -> Array:
@@ -310,7 +319,8 @@ def _gram(X: Array, U: Array, mm: Array, mv: Array, vv: Array) -> Array:
         return np.asarray(X.T @ X)
     if np.all(vv < 0):
         ratio = mv / vv
-        U = (U + ratio[:, None] * X) * np.sqrt(-vv)[:, None]
+        U = U + ratio[:, None] * X
+        U *= np.sqrt(-vv)[:, None]
         X = X * np.sqrt(np.maximum(mm - mv * ratio, 0.0))[:, None]
         return np.asarray(X.T @ X - U.T @ U)
     both = X * mv[:, None] + U * vv[:, None]

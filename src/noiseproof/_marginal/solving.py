@@ -49,8 +49,8 @@ def minimize(
     at once, where the features' own noise has rounded the loss off already.
     """
     if not theta.any() and objective.is_tall and solver is newton:
-        theta = _from_sample(objective, stop)
-    if not np.array_equal(theta, objective.theta):
+        objective = _from_sample(objective, stop)
+    elif not np.array_equal(theta, objective.theta):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
             objective = there
@@ -83,13 +83,14 @@ def minimize(
         objective = point.at(point.theta)
 
 
-def _from_sample(objective: Objective, stop: Stop) -> Array:
+def _from_sample(objective: Objective, stop: Stop) -> Objective:
     """Where a sample of the rows has its minimum, or θ = 0 if that is no better."""
     sample = objective.sample()
     rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
-    theta = minimize(newton, sample, sample.theta, rough).point.theta
-    better = objective.at(theta).value < objective.value
-    return theta * better[:, None]
+    there = objective.at(minimize(newton, sample, sample.theta, rough).point.theta)
+    if not objective.kink_width:  # else the solver will see a smoothed one only
+        there.expansion(np.zeros(len(there.theta), dtype=bool))
+    return there if np.all(there.value < objective.null_value) else objective
 
 
 def _from_solution(solver: Solver, point: Objective, stop: Stop) -> Solution:

@@ -203,7 +203,7 @@ class Design:
         raise NotImplementedError
 
     def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
-        """Half the slope of v in w for each row of a block, given S of one class."""
+        """Slope of v in w for each row of a block, given 2 S of one class."""
         return block.to_the(power) * s
 
     def variance_gram(
