@@ -98,7 +98,7 @@ class _Walk:
     def advance(self) -> None:
         """Take a step, with old matrices if they do, else with new ones."""
         going, gain = self.going, self.gain
-        near = not self.careful.any() and np.all(gain <= _NEAR * self.point.size)
+        near = bool(np.all(~self.careful & (gain <= _NEAR * self.point.size)))
         tired = self._search(reuse=near)
         if near and np.any(self.going & (tired | (self.gain > _FAST * gain))):
             self.is_old = False

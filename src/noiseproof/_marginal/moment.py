@@ -11,10 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.objective import Exactness, Expansion, Loss, Term
+from noiseproof._marginal.plain_hinge import plain_hinge
 from noiseproof._rows import Array, DenseBlock, Design, RowCurvature
+from noiseproof._stop import Stop
 from noiseproof.noise import Noise, VarianceLaw
 
 _STIFF = 1000.0
+# Noise of a smaller scale moves the solution so little that the plain one is a start:
+# on books a fit takes 0.5 of the time at a rate of 0.001, 0.8 to 1.05 at 0.01, and at
+# 0.05 up to 1.3 (C = 0.1 and 1)
+_QUIET = 0.02
+# With more rows per feature the dual of the plain hinge loss is slower than stages of
+# smoothing: 0.3 of their time at 10 rows per feature, 1.0 at 30, 4 at 600
+_TALL = 50
 _MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 
 
@@ -198,6 +207,14 @@ class MomentTerm(Term):
             weights=self.weights[rows] / share,
             known=None,
         )
+
+    def solve_dual(self, stop: Stop) -> tuple[Array, int, bool, bool] | None:
+        margin, (n, d) = self.loss.hinge_margin, self.design.shape
+        loud = np.any(self.law.constant) or np.max(self.law.scale) > _QUIET
+        if loud or margin is None or n > _TALL * d:
+            return None
+        rows = self.design.plain, self.y, self.weights
+        return plain_hinge(*rows, margin, self.fit_intercept, stop)
 
     def smoothed(self, smoothing: float) -> Self:
         return replace(self, smoothing=smoothing)

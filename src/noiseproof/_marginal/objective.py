@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._rows import Array, Design, stack
+from noiseproof._stop import Stop
 from noiseproof.noise import Dropout, Noise
 
 Exactness = Literal["exact", "bound", "approximation"]
@@ -59,6 +60,11 @@ class Loss:
         v = 0 gradually, starting from here.
         """
         return 0.0
+
+    @property
+    def hinge_margin(self) -> float | None:
+        """Without noise the loss is max(0, this - y m); None if it is another one."""
+        return None
 
     def exactness(self, noise: Noise) -> Exactness:
         """How the row loss relates to the true expectation under `noise`."""
@@ -209,6 +215,14 @@ class Term(ThetaLayout):
         """The term of some rows, this share of all of them, which count for all."""
         raise NotImplementedError
 
+    def solve_dual(self, stop: Stop) -> tuple[Array, int, bool, bool] | None:
+        """Minimise ½ ‖w‖² + this term by its dual, if it is about a plain hinge loss.
+
+        What noise there is gets ignored. Returns θ, the number of steps, whether it
+        converged and whether it was stopped.
+        """
+        return None
+
     def smoothed(self, smoothing: float) -> Self:
         """The term at the same θ with the kinks of its loss rounded off."""
         return self
@@ -317,8 +331,10 @@ class Objective:
         The matrices of the `majorized` classes are those of the majoriser; None leaves
         all matrices out, and three quarters of the work.
         """
-        if self.known is not None and np.array_equal(self.known[0], majorized):
-            return self.known[1]
+        if self.known is not None and majorized is not None:
+            before, found = self.known
+            if before is not None and np.array_equal(before, majorized):
+                return found
         parts = [term.expansion(majorized) for term in self.terms]
         value, gap, gradient, matrix = reduce(Expansion.plus, parts)
         w = self.theta * self.penalized

@@ -56,11 +56,37 @@ def minimize(
             objective = there
     if not objective.kink_width:
         return solver(objective, stop)
+    if solver is not newton:
+        return _through_stages(solver, objective, stop, 0)
+    first = _from_dual(objective, stop)
+    if first.converged or first.stopped or first.n_iter >= stop.max_iter:
+        return first
+    return _through_stages(solver, first.point, stop, first.n_iter)
+
+
+def _from_dual(objective: Objective, stop: Stop) -> Solution:
+    """The solution of a plain hinge loss, or a start where there is little noise."""
+    here = Solution(objective, 0, False)
+    is_start = objective.is_noisy
+    if len(objective.terms) > 1 or (is_start and objective.theta.any()):
+        return here
+    goal = Stop(max(stop.tol, _ROUGH), stop.max_iter) if is_start else stop
+    found = objective.terms[0].solve_dual(goal)
+    if found is None:
+        return here
+    theta, n_iter, converged, stopped = found
+    if is_start:
+        return Solution(objective.at(theta), 0, False)
+    return Solution(objective.at(theta), n_iter, converged, stopped)
+
+
+def _through_stages(
+    solver: Solver, objective: Objective, stop: Stop, n_iter: int
+) -> Solution:
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
-    n_iter = 0
     if objective.theta.any():
-        result = _from_solution(solver, objective, stop)
-        n_iter = result.n_iter
+        result = _from_solution(solver, objective, stop.fewer(n_iter))
+        n_iter += result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:
             return result
         objective = objective.at(result.point.theta)

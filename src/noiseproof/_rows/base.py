@@ -194,6 +194,10 @@ class Design:
         pieces = workers.map(run, list(pairwise(cuts)), light=n <= size)
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
+    def entries(self) -> tuple[Any, Any, Any]:
+        """The arrays of CSR, unsigned; `indices` of one row only if all are stored."""
+        raise NotImplementedError
+
     def take(self, rows: NDArray[np.intp]) -> Design:
         """A design of some of the rows."""
         raise NotImplementedError

@@ -46,7 +46,10 @@ class CSRDesign(Design):
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign
 
-        return GroupedDesign(self, self._csr, labels, scale)
+        return GroupedDesign(self, self.entries(), labels, scale)
+
+    def entries(self) -> tuple[Any, Any, Any]:
+        return self._csr
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -162,7 +165,8 @@ class CSRDesign(Design):
         block = self._matrix()[rows].astype(np.float64)
         if with_one:
             block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
-        return sp.csr_array(block.multiply(scale[:, None]))
+        block.data *= np.repeat(scale, np.diff(block.indptr))
+        return block
 
     def entry_blocks(self) -> Iterator[EntryBlock]:
         n = self.shape[0]
