@@ -52,7 +52,8 @@ def test_a_sample_is_a_start_and_the_optimum_the_same(key, rng, monkeypatch):
 
 
 def test_a_sample_counts_for_all_rows(rng):
-    objective, *_ = problem(("quadratic", "exact"), Dropout(0.3), rng, n=3200, d=2)
+    key = ("logistic", "variational")
+    objective, *_ = problem(key, Dropout(0.3), rng, n=3200, d=2)
     sample = objective.sample()
     assert len(sample.terms[0].weights) == 200
-    np.testing.assert_allclose(sample.value, objective.value, rtol=0.3)
+    np.testing.assert_allclose(sample.value, objective.value, rtol=0.15)
