@@ -6,9 +6,9 @@
 
 The problem, the data sets and the solvers are files under `benchmarks/benchopt`, which
 `benchopt run benchmarks/benchopt` runs, too. Here every solver is fitted to tighter and
-tighter tolerances, three times each (once if that takes long), all with the threads of this process; its curve is
-the median time against (objective - minimum) / minimum. The minimum is that of our
-newton at tol=1e-12 or lower if anybody finds a lower one.
+tighter tolerances, three times each, or once if that takes long, with the threads of
+this process. Its curve is the median time against (objective - minimum) / minimum. The
+minimum is the lowest value that anybody finds.
 """
 
 from __future__ import annotations

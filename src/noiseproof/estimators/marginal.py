@@ -40,9 +40,9 @@ from noiseproof.estimators.linear import LinearClassifier, LinearModel
 from noiseproof.noise import Noise, as_noise
 
 # Classes are solved in groups. A solver keeps some twenty arrays of a number per class
-# and row, or feature: together they should be no larger than X, or than 20 MiB. Compiled
-# loops take four classes at a time, so smaller groups would save nothing: on newsgroups
-# (20 classes) groups of 4 take as long as all at once.
+# and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
+# take four classes at a time, so smaller groups would save nothing: on newsgroups (20
+# classes) groups of 4 take as long as all at once.
 _ARRAYS = 20
 _SMALL = 1 << 17
 _FEWEST = 4
