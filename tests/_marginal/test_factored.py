@@ -44,7 +44,7 @@ def test_a_sample_is_a_start_and_the_optimum_the_same(key, rng, monkeypatch):
     result = minimize(SOLVERS["newton"], objective, start, stop)
     assert result.converged
     assert used
-    monkeypatch.setattr(newton_module, "_FEW_FEATURES", 0)
+    monkeypatch.setattr(newton_module, "FEW_FEATURES", 0)
     monkeypatch.setattr(type(objective), "is_tall", False)
     other = minimize(SOLVERS["newton"], objective, start, stop)
     np.testing.assert_allclose(result.point.value, other.point.value, rtol=2e-9)

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._marginal.objective import Exactness, Expansion, Loss, Term
+from noiseproof._marginal.objective import (
+    FEW_FEATURES,
+    Exactness,
+    Expansion,
+    Loss,
+    Term,
+)
 from noiseproof._marginal.plain_hinge import plain_hinge
 from noiseproof._rows import Array, DenseBlock, Design, RowCurvature
 from noiseproof._stop import Stop
@@ -180,11 +186,30 @@ class MomentTerm(Term):
     def _moments(self) -> tuple[Array, Array]:
         if self.known is None:
             W, b = self.split(self.theta)
-            m, v = self.design.moments(W, self.scaled, self.law.power)
+            if self.shape[1] <= FEW_FEATURES:
+                m, v = self._dense_moments()
+            else:
+                m, v = self.design.moments(W, self.scaled, self.law.power)
             m += b[:, None]
             v += (self.law.constant * W**2).sum(axis=1, keepdims=True)
             self.known = m, v
         return self.known
+
+    def _dense_moments(self) -> tuple[Array, Array]:
+        """What the design's `moments` gives, without any compiled loop to load."""
+        m, v = np.empty(self.y.shape), np.empty(self.y.shape)
+
+        def work(block: DenseBlock) -> list[Array]:
+            m[:, block.rows] = self.W @ block.x.T
+            for k, w in enumerate(self.W):
+                slopes = self.design.variance_slopes(
+                    block, self.scaled[k], self.law.power
+                )
+                v[k, block.rows] = slopes @ w
+            return []
+
+        self.design.total(work)
+        return m, v
 
     @property
     def is_noisy(self) -> bool:

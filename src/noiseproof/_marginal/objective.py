@@ -34,6 +34,9 @@ _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is per
 _ROUNDING = 2e-14
 
 
+# Up to here, intercept included, second derivatives are a matrix that is formed and
+# factored; with more features conjugate gradients need less than that
+FEW_FEATURES = 100
 # A sample of this part of the rows makes a good start if it has that many rows for
 # each feature: its own minimum is then about D / (2 rows) too high, relatively
 _SAMPLE = 1 / 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,16 +33,25 @@ class CSRDesign(Design):
         return sp.issparse(X) and X.format == "csr"
 
     def __init__(self, X: Any, has_missing: bool = False):
-        # here, to keep `import noiseproof` light
-        from noiseproof._rows import kernels, lanes
-
         self.shape = X.shape
         self._indptr, self._indices, self._data = unsigned(X)
         if has_missing:
             self._data = np.nan_to_num(self._data, nan=0.0)
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
-        self._kernels, self._widths = kernels, lanes.WIDTHS
+
+    @cached_property
+    def _kernels(self) -> Any:
+        """Compiled loops; to load them takes longer than a small fit without them."""
+        from noiseproof._rows import kernels
+
+        return kernels
+
+    @cached_property
+    def _widths(self) -> Any:
+        from noiseproof._rows.lanes import WIDTHS
+
+        return WIDTHS
 
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign
