@@ -2,6 +2,8 @@
 
     python benchmarks/speed.py                 # books, kitchen, newsgroups
     python benchmarks/speed.py text books      # one of them
+    python benchmarks/speed.py plain           # no noise, and how little noise
+    python benchmarks/speed.py shapes          # tall and thin; seven classes
     python benchmarks/speed.py mnist           # 60,000 x 784, ten classes
     python benchmarks/speed.py copies          # explicit corruption, 64 copies
     python benchmarks/speed.py copies newsgroups   # one setting, far over 15 minutes
@@ -14,13 +16,16 @@ from __future__ import annotations
 import sys
 import time
 
+import numpy as np
 from common import TEXT, mnist, seconds
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from noiseproof import CorruptedCopies, DropoutLogisticRegression, DropoutSVC
 
 RATES = (0.5, 0.7, 0.9)
+LITTLE = (0.0, 0.001, 0.01, 0.1)
 CS = (0.01, 0.1, 1.0)
 
 
@@ -44,6 +49,48 @@ def text(*names: str) -> None:
                         f"{base:>9.4f}{own:>9.4f}{own / base:>7.2f}",
                         flush=True,
                     )
+
+
+def plain(*names: str) -> None:
+    """No noise and little of it, beside the plain hinge loss of liblinear."""
+    print("data          C  rate   peer s   ours s  ratio")
+    for name in names or ("books", "kitchen"):
+        X, y, *_ = TEXT[name]()
+        for C in CS:
+            models = {str(rate): DropoutSVC(rate, C=C) for rate in LITTLE}
+            peer = LinearSVC(C=C, loss="hinge", random_state=0)
+            took = seconds({"peer": peer, **models}, X, y, repeats=5)
+            base = took.pop("peer")
+            for rate, own in took.items():
+                shown = f"{name:<10}{C:>5}{rate:>6}{base:>9.4f}{own:>9.4f}"
+                print(f"{shown}{own / base:>7.2f}", flush=True)
+
+
+def shapes() -> None:
+    """Dense data with few features, beside the solvers that are made for it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_000_000, 30))
+    w = 2 * rng.standard_normal(30) / np.sqrt(30)
+    contests = {
+        "1,000,000 x 30, two classes": (
+            (X, X @ w + rng.logistic(size=len(X)) > 0),
+            LogisticRegression(solver="newton-cholesky"),
+            DropoutLogisticRegression(),
+        ),
+        "200,000 x 50, seven classes": (
+            make_classification(
+                200_000, 50, n_informative=20, n_classes=7, n_clusters_per_class=1,
+                class_sep=2.0, random_state=0,
+            ),
+            LogisticRegression(),
+            DropoutSVC(),
+        ),
+    }  # fmt: skip
+    for name, (data, peer, ours) in contests.items():
+        took = seconds({"peer": peer, "ours": ours}, *data, repeats=3)
+        print(f"{name}: {peer.solver} {took['peer']:.2f} s, {type(ours).__name__} "
+              f"{took['ours']:.2f} s, ratio {took['ours'] / took['peer']:.2f}",
+              flush=True)  # fmt: skip
 
 
 def images() -> None:
@@ -106,4 +153,6 @@ def copies(*names: str) -> None:
 
 if __name__ == "__main__":
     what, *names = sys.argv[1:] or ["text"]
-    {"text": text, "mnist": images, "copies": copies}[what](*names)
+    commands = {"text": text, "plain": plain, "shapes": shapes}
+    commands |= {"mnist": images, "copies": copies}
+    commands[what](*names)

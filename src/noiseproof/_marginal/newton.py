@@ -7,17 +7,13 @@ from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.factored import factored_newton
-from noiseproof._marginal.objective import Objective, Solution
+from noiseproof._marginal.objective import FEW_FEATURES, Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
 # Accuracy of the inner run; tighter ones cost more passes than they save
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
-# With few features passes cost little: be exact, and thorough at the end
-_FEW_FEATURES = 100
-_EXACT = 1e-6
-_THOROUGH = 1e-3
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
 _BLUR = 1e-15  # rounding of a value
@@ -38,7 +34,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    if start.shape[1] <= _FEW_FEATURES:
+    if start.shape[1] <= FEW_FEATURES:
         return factored_newton(start, stop)
     search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):
@@ -67,9 +63,7 @@ class _Search:
     """
 
     def __init__(self, start: Objective, stop: Stop):
-        self.few = start.shape[1] <= _FEW_FEATURES
-        tol = max(_THOROUGH * stop.tol, min(stop.tol, 1e-12)) if self.few else stop.tol
-        self.start, self.stop, self.point = start, stop.looser(tol), start
+        self.start, self.stop, self.point = start, stop, start
         self.theta, self.value = start.theta.copy(), start.value.copy()
         self.classes = np.arange(len(self.theta))
         self.careful = np.logical_and(start.has_majorizer, ~self.theta.any(axis=1))
@@ -102,8 +96,7 @@ class _Search:
             # this bounds its step, and vanishes with the gradient
             pull = np.abs(point.gradient[:, -1])
             curvature.lent = pull / (_LONGEST_STEP * point.kink_width)
-        settled = _EXACT if self.few else _ACCURACY
-        accuracy = np.where(self.careful, _CAREFUL_ACCURACY, settled)
+        accuracy = np.where(self.careful, _CAREFUL_ACCURACY, _ACCURACY)
         tolerance = np.where(self.careful, 0.0, tol * point.size)
         # of several classes, few are near the end at once, and the others would wait
         target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
@@ -117,7 +110,7 @@ class _Search:
         tol = self.stop.tol
         reached = ~self.careful & before.is_small(step.gain, tol)
         settling = ~self.careful & (alpha == 1) & (step.gain <= _NEAR * before.size)
-        if not self.few and np.any(settling & ~reached):
+        if np.any(settling & ~reached):
             outlook = _SAFE * step.outlook(self.point.gradient)
             reached |= settling & self.point.is_small(outlook, tol)
         return reached

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,21 +33,33 @@ class CSRDesign(Design):
         return sp.issparse(X) and X.format == "csr"
 
     def __init__(self, X: Any, has_missing: bool = False):
-        # here, to keep `import noiseproof` light
-        from noiseproof._rows import kernels, lanes
-
         self.shape = X.shape
         self._indptr, self._indices, self._data = unsigned(X)
         if has_missing:
             self._data = np.nan_to_num(self._data, nan=0.0)
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
-        self._kernels, self._widths = kernels, lanes.WIDTHS
+
+    @cached_property
+    def _kernels(self) -> Any:
+        """Compiled loops; to load them takes longer than a small fit without them."""
+        from noiseproof._rows import kernels
+
+        return kernels
+
+    @cached_property
+    def _widths(self) -> Any:
+        from noiseproof._rows.lanes import WIDTHS
+
+        return WIDTHS
 
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign
 
-        return GroupedDesign(self, self._csr, labels, scale)
+        return GroupedDesign(self, self.entries(), labels, scale)
+
+    def entries(self) -> tuple[Any, Any, Any]:
+        return self._csr
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -152,6 +165,9 @@ class CSRDesign(Design):
         signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
         return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return CSRDesign(self._matrix()[rows])
+
     def dense_rows(self, rows: slice) -> Array:
         return np.asarray(self._matrix()[rows].toarray(), dtype=np.float64)
 
@@ -159,7 +175,8 @@ class CSRDesign(Design):
         block = self._matrix()[rows].astype(np.float64)
         if with_one:
             block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
-        return sp.csr_array(block.multiply(scale[:, None]))
+        block.data *= np.repeat(scale, np.diff(block.indptr))
+        return block
 
     def entry_blocks(self) -> Iterator[EntryBlock]:
         n = self.shape[0]

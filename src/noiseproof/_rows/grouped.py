@@ -40,17 +40,20 @@ class GroupedDesign(CSRDesign):
         labels: NDArray[np.intp],
         scale: float | Array,
     ):
-        from noiseproof._rows import grouped_kernels, lanes
-
         self._plain, self.shape, self.labels = plain, plain.shape, labels
         self._indptr, self._indices, self._data = arrays
         self._scale = scale
         self._workers = Workers(blas=False)
         self._shares = {}
-        self._kernels, self._widths = grouped_kernels, lanes.WIDTHS
         dense = len(self._indices) != len(self._data)
         narrow = labels.astype(np.uint32)
         self._groups = (narrow, int(labels.max(initial=-1)) + 1, dense)
+
+    @cached_property
+    def _kernels(self) -> Any:
+        from noiseproof._rows import grouped_kernels
+
+        return grouped_kernels
 
     @property
     def plain(self) -> Design:
@@ -118,6 +121,9 @@ class GroupedDesign(CSRDesign):
 
     def minimum(self) -> float:
         return self.plain.minimum()
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return self.plain.take(rows).grouped(self.labels, self._scale)
 
     def dense_rows(self, rows: slice) -> Array:
         return self.plain.dense_rows(rows)
