@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,21 @@ class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
+    # whether the rows are elsewhere, and work is handed to their blocks
+    in_blocks: ClassVar[bool] = False
+
+    @property
+    def block_shape(self) -> tuple[int, int]:
+        """Rows that are worked on at a time, and features."""
+        return self.shape
+
+    def full(self, value: float, k: int | None = None) -> Any:
+        """The same value for every row, (n,), or a row of them per class, (k, n)."""
+        n = self.shape[0]
+        return np.full((k, n) if k else n, value)
+
+    def release(self) -> None:
+        """Free what is held elsewhere for this design, which is of no use then."""
 
     @property
     def plain(self) -> Design:

@@ -24,6 +24,7 @@ from noiseproof._rows import (
     as_design,
     read_training,
     read_unlabeled,
+    read_weights,
     remember_missing,
 )
 from noiseproof._sklearn import (
@@ -31,7 +32,6 @@ from noiseproof._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
-    _check_sample_weight,
     with_callbacks,
 )
 from noiseproof._stop import reporting
@@ -110,9 +110,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         loss, noise, solver = self._parts(X_unlabeled is not None)
         X, y = read_training(self, X, y, **self._reading)
         noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = read_weights(sample_weight, X)
         Y, weights = self._targets(y, weights)
         design = self._design(X, noise, labeled=True)
         unlabeled = [
@@ -121,7 +119,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         ]
 
         start = self._start((len(Y), X.shape[1] + self.fit_intercept))
-        group = max(1, _GROUP // max(X.shape))
+        group = max(1, _GROUP // max(design.block_shape))
         found = []
         with reporting(self, X, y) as report:
             stop = Stop(self.tol, self.max_iter, report)
