@@ -216,9 +216,7 @@ class BlocksTerm(Term):
 
     def ask(self, verb: str, *arguments: Any) -> Array:
         """The sum of what the blocks answer."""
-        return np.asarray(
-            self.job.ask(_answer, self.sent, self.view, verb, *arguments)
-        )
+        return np.asarray(self.job.ask(_answer, self.sent, self.view, verb, *arguments))
 
     def at(self, theta: Array, eager: bool = True) -> Self:
         view, classes = self.view, self.view.classes
@@ -240,8 +238,9 @@ class BlocksTerm(Term):
         """
         theta, tries = np.zeros(self.shape), count()
         if self.theta is not None:
-            theta = self.theta[slice(None) if self.view.chosen is None
-                               else list(self.view.chosen)]
+            theta = self.theta[
+                slice(None) if self.view.chosen is None else list(self.view.chosen)
+            ]
 
         def point(alpha: Array) -> Self:
             return self.at(theta + alpha[:, None] * P, eager=next(tries) == 0)
@@ -346,8 +345,10 @@ class BlocksCurvature:
             *(_answer, term.sent, term.view, "stiffest", self.majorized, self.inner),
             *(term.job.share(variance), most),
         )
-        return [[one for one in each if one is not None]
-                for each in zip(*found, strict=True)]
+        return [
+            [one for one in each if one is not None]
+            for each in zip(*found, strict=True)
+        ]
 
     def stiff_rows(self, k: int) -> Any:
         if not self.term.loss.kink_width or not self._diagonals[1].any():

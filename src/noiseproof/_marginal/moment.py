@@ -324,7 +324,7 @@ class MomentCurvature:
         return None if found is None else found[1]
 
     def stiffest(self, k: int, stiffness: Array, most: int) -> tuple[Array, Any] | None:
-        """How stiff the stiffest rows are, and the rows, times that curvature's root."""
+        """How stiff the stiffest rows are; the rows, times the root of that."""
         rows = np.flatnonzero(stiffness > _STIFF)
         if len(rows) == 0:
             return None

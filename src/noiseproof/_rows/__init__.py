@@ -13,6 +13,7 @@ from noiseproof._rows.blocks import (
     Memory,
     by_blocks,
     distinct,
+    freeing,
     look_up,
 )
 from noiseproof._rows.containers import Container, contain, n_missing
@@ -89,6 +90,7 @@ __all__ = [
     "density",
     "distinct",
     "entries",
+    "freeing",
     "group_rows",
     "group_weights",
     "has_missing",

@@ -79,9 +79,6 @@ class Design:
         n = self.shape[0]
         return np.full((k, n) if k else n, value)
 
-    def release(self) -> None:
-        """Free what is held elsewhere for this design, which is of no use then."""
-
     @property
     def plain(self) -> Design:
         """The rows with each feature alone."""

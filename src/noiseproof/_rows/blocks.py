@@ -12,8 +12,11 @@ Dask is imported where it is needed, inside functions: it is an extra.
 
 from __future__ import annotations
 
+import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property, partial, wraps
 from itertools import count
 from typing import Any
@@ -25,7 +28,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from noiseproof._rows.base import Array, Design
-from noiseproof._rows.matrices import canonical, missing_features, values
+from noiseproof._rows.matrices import canonical, density, missing_features, values
 from noiseproof._rows.threads import alone
 
 _FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the end
@@ -37,6 +40,25 @@ _GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
 
 class ClusterError(RuntimeError):
     """The cluster cannot go on; what was done so far is kept."""
+
+
+_reading: ContextVar[list[BlockDesign] | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def freeing() -> Iterator[None]:
+    """A context at whose end a cluster is rid of what reading has put there.
+
+    That happens whatever ends it, and though somebody may still look at a traceback.
+    """
+    designs: list[BlockDesign] = []
+    token = _reading.set(designs)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+        for design in designs:
+            design.release()
 
 
 def is_lazy(X: Any) -> bool:
@@ -57,7 +79,7 @@ class Block:
 
     def __init__(self, part: Any, options: dict[str, Any]):
         read = check_array(part, ensure_min_samples=0, input_name="X", **options)
-        self.X = canonical(read)
+        self.X = _settled(canonical(read))
         self.missing = missing_features(self.X)
         self._memories: dict[str, Memory] = {}
 
@@ -69,7 +91,7 @@ class Block:
         return as_design(self.X, self.missing is not None)
 
     def memory(self, owner: str) -> Memory:
-        """What is remembered for one owner; those asked least recently are forgotten."""
+        """What is remembered for one owner; the others are soon forgotten."""
         found = self._memories.pop(owner, None) or Memory()
         while len(self._memories) >= _REMEMBERED:
             del self._memories[next(iter(self._memories))]
@@ -85,11 +107,28 @@ class Block:
 
     def __getstate__(self) -> dict[str, Any]:
         """The rows only: the rest can be worked out again."""
-        return {"X": self.X, "missing": self.missing, "_memories": {}}
+        return {"X": self.X, "missing": self.missing}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.X, self.missing = _settled(state["X"]), state["missing"]
+        self._memories = {}
+
+
+def _settled(X: Any) -> Any:
+    """X where arithmetic has the same bits wherever it was before.
+
+    What comes over the network may lie at any address, and NumPy leaves an array that
+    is not aligned, or has gaps, to other loops than BLAS.
+    """
+    if density(X) is None:
+        return np.require(X, requirements="AF" if X.flags.f_contiguous else "AC")
+    for name in ("data", "indices", "indptr"):
+        setattr(X, name, np.require(getattr(X, name), requirements="A"))
+    return X
 
 
 class Memory:
-    """Steps of a computation, each resting on the one before; a new one ends the rest."""
+    """Steps of a computation, each resting on the one before."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[Any, Any]] = []
@@ -138,11 +177,9 @@ class BlockDesign(Design):
         load = dask.delayed(partial(Block, options=options), pure=False)
         blocks = dask.persist(*map(load, _parts(X)))
         self._held = [*blocks]
-        try:
-            facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
-        except BaseException:
-            self.release()
-            raise
+        if (designs := _reading.get()) is not None:
+            designs.append(self)
+        facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
         shapes, dtypes, missing, lowest = zip(*facts, strict=True)
         kept = [i for i, (n, _) in enumerate(shapes) if n]
         if not kept:
@@ -204,24 +241,16 @@ class BlockDesign(Design):
 
     def job(self, make: Callable[..., Any], *columns: Any) -> Job:
         """Work on the blocks, each with its part of the columns (k, n) or (n,)."""
-        import dask
-
-        columns = dask.persist(*columns)
-        self._held += columns
-        parts = [column.to_delayed().ravel().tolist() for column in columns]
-        return Job(self.blocks, parts, make, self._held)
+        return Job(self.blocks, list(columns), make, self._held)
 
     def release(self) -> None:
-        """Free what the cluster holds, even while somebody looks at a traceback."""
-        held, self._held[:] = list(self._held), []
-        if any(map(is_lazy, held)):
-            import contextlib
+        """Let go of the blocks, wherever they are."""
+        if "distributed" in sys.modules:
+            from distributed.client import futures_of
 
-            with contextlib.suppress(ImportError):
-                from distributed.client import futures_of
-
-                for future in futures_of(held):
-                    future.release()
+            for future in futures_of(self._held):
+                future.release()
+        self._held.clear()
 
 
 def check_blocks(X: Any) -> Any:
@@ -311,6 +340,16 @@ def look_up(table: Array, labels: Any) -> Any:
     return table[labels]
 
 
+class Shared:
+    """A value that the tasks of a pass get by itself, since it is large."""
+
+    def __init__(self, graph: dict[str, Any]):
+        self.graph = graph
+
+    def __reduce__(self) -> Any:
+        return Shared, ({},)  # among the words of a question it only marks a place
+
+
 class Job:
     """Questions to all blocks, whose answers are added up.
 
@@ -318,120 +357,153 @@ class Job:
     ----------
     blocks : list of Delayed
         The rows.
-    columns : list of lists of Delayed
-        What belongs to them, one list of parts each.
-    make : callable
-        Told to every task, as `make`; kept where the rows are.
+    columns : list of Dask arrays
+        What belongs to them, of shape (n,) or (k, n), in chunks of the same rows.
+    make : object
+        Told to every task.
     held : list
         Gets what is put on the cluster, to be released with the blocks.
     """
 
     def __init__(
-        self,
-        blocks: list[Any],
-        columns: list[list[Any]],
-        make: Callable[..., Any],
-        held: list[Any],
+        self, blocks: list[Any], columns: list[Any], make: Any, held: list[Any]
     ):
         import dask
+        from dask.core import flatten
 
-        self.owner = uuid.uuid4().hex
-        self._rows = list(zip(blocks, *columns, strict=True))
-        self._held = held
-        (self._make,) = dask.persist(dask.delayed(make, pure=False))
-        held.append(self._make)
+        self._owner = uuid.uuid4().hex
         self._numbers = count()
+        columns = [*dask.persist(*columns)]
+        tool = dask.persist(dask.delayed(make, pure=False))
+        held += [*columns, *tool]
+        self._held = held
+        self._graph: dict[Any, Any] = {}
+        for part in (*blocks, *columns, *tool):
+            self._graph.update(part.__dask_graph__())
+        keys = [[block.key for block in blocks]]
+        keys += [list(flatten(column.__dask_keys__())) for column in columns]
+        self._rows = [(*row, tool[0].key) for row in zip(*keys, strict=True)]
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def share(self, value: Any, *, keep: bool = False) -> Any:
-        """An array for all tasks of a pass, or of many: large ones travel once."""
-        import dask
-
+        """An array for the tasks of one pass, or of many: a large one travels once."""
         if value is None or value.nbytes * len(self) <= _INLINE:
             return value
-        shared = dask.delayed(value, pure=False)
-        return dask.persist(shared)[0] if keep else shared
+        key = f"shared-{uuid.uuid4().hex}"
+        if not keep:
+            return Shared({key: value})
+        import dask
+
+        (sent,) = dask.persist(dask.delayed(value, name=key))
+        return Shared(dict(sent.__dask_graph__()))
 
     def number(self) -> int:
         """One more number that nothing else in this job has."""
         return next(self._numbers)
 
     def ask(self, work: Callable[..., Any], *question: Any) -> Any:
-        """Σ work(block, *columns, make, *question, memory of the block)."""
-        return total(self.collect(work, *question, reduce=total))
+        """Σ work(design and memory of a block, *columns, make, *question)."""
+        answer = total(*self.collect(work, *question, reduce=total))
+        return np.require(answer, requirements="AW")
 
     def collect(
         self,
         work: Callable[..., Any],
         *question: Any,
-        reduce: Callable[[Sequence[Any]], Any] | None = None,
+        reduce: Callable[..., Any] | None = None,
     ) -> list[Any]:
         """The answers of the blocks, in their order, reduced to a few if asked."""
-        import dask
+        graph, pass_id = dict(self._graph), uuid.uuid4().hex
+        shared = [word.graph for word in question if isinstance(word, Shared)]
+        for part in shared:
+            graph.update(part)
+        extra = [key for part in shared for key in part]
+        call = partial(_at_work, work, self._owner, question)
+        keys = [f"block-{pass_id}-{i}" for i in range(len(self))]
+        for key, rows in zip(keys, self._rows, strict=True):
+            graph[key] = (call, len(extra), *rows, *extra)
+        while reduce is not None and len(keys) > _FAN_IN:
+            groups = [keys[i : i + _FAN_IN] for i in range(0, len(keys), _FAN_IN)]
+            keys = [f"sum-{group[0]}" for group in groups]
+            graph |= {k: (reduce, *g) for k, g in zip(keys, groups, strict=True)}
+        return _results(graph, keys)
 
-        task = dask.delayed(partial(_at_work, work, self.owner), pure=False)
-        answers = [task(*rows, self._make, *question) for rows in self._rows]
-        while reduce is not None and len(answers) > _FAN_IN:
-            add = dask.delayed(reduce, pure=False)
-            starts = range(0, len(answers), _FAN_IN)
-            answers = [add(answers[i : i + _FAN_IN]) for i in starts]
-        return compute(answers)
 
-
-def _at_work(work: Callable[..., Any], owner: str, block: Block, *rest: Any) -> Any:
+def _at_work(
+    work: Callable[..., Any],
+    owner: str,
+    question: tuple[Any, ...],
+    n_shared: int,
+    block: Block,
+    *rest: Any,
+) -> Any:
+    """Ask a block, with what comes by itself put in its place in the question."""
+    rows, shared = rest[: len(rest) - n_shared], iter(rest[len(rest) - n_shared :])
+    words = [next(shared) if isinstance(word, Shared) else word for word in question]
+    given = [_settled(x) if isinstance(x, np.ndarray) else x for x in (*rows, *words)]
     with alone():
-        return work(block.design, block.memory(owner), *rest)
+        return work(block.design, block.memory(owner), *given)
 
 
-def total(parts: Sequence[Array]) -> Array:
+def total(*parts: Array) -> Array:
     """The sum, from the first to the last."""
     return sum(parts[1:], parts[0])
 
 
 def compute(tasks: list[Any]) -> list[Any]:
-    """Results of tasks; on a cluster with an end to waiting for workers."""
+    """Results of delayed tasks."""
+    graph: dict[Any, Any] = {}
+    for task in tasks:
+        graph.update(task.__dask_graph__())
+    return _results(graph, [task.key for task in tasks])
+
+
+def _results(graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
+    """Values of some keys of a graph; on a cluster, waiting for workers has an end."""
     import dask
     from dask.base import get_scheduler
 
-    client = getattr(get_scheduler(), "__self__", None)
+    get = get_scheduler() or dask.threaded.get
+    client = getattr(get, "__self__", None)
     if client is None:
-        return list(dask.compute(*tasks, optimize_graph=False))
-    return _on_cluster(client, tasks)
-
-
-def _on_cluster(client: Any, tasks: list[Any]) -> list[Any]:
+        return list(get(graph, keys))
     from concurrent.futures import CancelledError
 
-    from distributed import KilledWorker, TimeoutError, wait
+    from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
-    waited = 0.0
     try:
-        futures = client.compute(tasks, optimize_graph=False)
-        while True:
-            try:
-                wait(futures, timeout=_GLANCE)
-                return list(client.gather(futures))
-            except TimeoutError:
-                waited = 0.0 if client.nthreads() else waited + _GLANCE
-            if waited > _PATIENCE:
-                raise ClusterError(
-                    f"The Dask cluster has had no worker for {waited:.0f} s; start "
-                    "some and fit again, with warm_start=True to go on from here."
-                )
+        return _gathered(client, client.get(graph, keys, sync=False))
     except KilledWorker as error:
         raise ClusterError(
-            f"Workers of the Dask cluster died again and again ({error.last_worker}); "
-            "give them more memory or use smaller chunks, and fit again, with "
+            "Workers of the Dask cluster died again and again at the same task; give "
+            "them more memory or use smaller chunks, and fit again, with "
             "warm_start=True to go on from here."
         ) from error
     except (CancelledError, CommClosedError, OSError) as error:
         raise ClusterError(
-            f"The Dask scheduler at {client.scheduler_address} is gone; connect to "
-            "another and fit again, with warm_start=True to go on from here."
+            "The connection to the Dask scheduler is lost; connect to a cluster and "
+            "fit again, with warm_start=True to go on from here."
         ) from error
+
+
+def _gathered(client: Any, futures: list[Any]) -> list[Any]:
+    from distributed import TimeoutError, wait
+
+    waited = 0.0
+    while True:
+        try:
+            wait(futures, timeout=_GLANCE)
+            return list(client.gather(futures))
+        except TimeoutError:
+            waited = 0.0 if client.nthreads() else waited + _GLANCE
+        if waited > _PATIENCE:
+            raise ClusterError(
+                f"The Dask cluster has had no worker for {waited:.0f} s; start some "
+                "and fit again, with warm_start=True to go on from here."
+            )
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,30 +50,34 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 
 
 def read(estimator: Any, X: Any, **options: Any) -> Any:
-    """X as `validate_data` reads it, and canonical; nothing unchecked gets through.
-
-    A Dask collection is read block by block, where it is.
-    """
-    if is_lazy(X):
-        reset = options.get("reset", True)
-        none = check_blocks(X)
-        validate_data(estimator, none, reset=reset, skip_check_array=True)
-        return BlockDesign(X, READ)
+    """X as `validate_data` reads it, and canonical; nothing unchecked gets through."""
     check_indices(X)  # first: to change the format is to follow the indices
     return canonical(validate_data(estimator, X, **(READ | options)))
 
 
-def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-    """X and y as arrays, with the feature names and their number remembered."""
-    if is_lazy(X):
-        rows = read(estimator, X, reset=options.get("reset", True))
+def read_training(
+    estimator: Any, X: Any, y: Any, *, in_blocks: bool = False, **options: Any
+) -> tuple[Any, Any]:
+    """X and y as arrays, with the feature names and their number remembered.
+
+    With `in_blocks` Dask collections stay where they are: X is then a design.
+    """
+    if in_blocks and is_lazy(X):
+        rows = _read_blocks(estimator, X, reset=True)
         if options.get("y_numeric"):
-            kind, numbers = np.float64, partial(numbers_of, name="y")
-            return rows, rows.column(y, "y", numbers, kind)
+            numbers = partial(numbers_of, name="y")
+            return rows, rows.column(y, "y", numbers, np.float64)
         return rows, rows.column(y, "y", labels_of, object)
     check_indices(X)
     X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
+
+
+def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> BlockDesign:
+    """A Dask collection, read block by block where it is."""
+    none = check_blocks(X)
+    validate_data(estimator, none, reset=reset, skip_check_array=True)
+    return BlockDesign(X, READ)
 
 
 def read_weights(sample_weight: Any, X: Any) -> Array:
@@ -105,7 +109,12 @@ def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
         len(getattr(part, "shape", ())) == 2 for part in X_unlabeled
     )
     parts = X_unlabeled if several else [X_unlabeled]
-    parts = [read(estimator, Z, reset=False, ensure_min_samples=0) for Z in parts]
+    parts = [
+        _read_blocks(estimator, Z, reset=False)
+        if is_lazy(Z)
+        else read(estimator, Z, reset=False, ensure_min_samples=0)
+        for Z in parts
+    ]
     return [Z for Z in parts if Z.shape[0]]
 
 

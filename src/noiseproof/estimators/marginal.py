@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof._marginal import (
     Loss,
+    Objective,
+    Solver,
     Stop,
     check_solver,
     make_loss,
@@ -22,6 +26,8 @@ from noiseproof._rows import (
     Array,
     Design,
     as_design,
+    by_blocks,
+    freeing,
     read_training,
     read_unlabeled,
     read_weights,
@@ -108,35 +114,29 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             The fitted estimator.
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
-        X, y = read_training(self, X, y, **self._reading)
-        noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
-        weights = read_weights(sample_weight, X)
-        Y, weights = self._targets(y, weights)
-        design = self._design(X, noise, labeled=True)
-        unlabeled = [
-            self._design(Z, noise, labeled=False)
-            for Z in read_unlabeled(self, X_unlabeled)
-        ]
+        with freeing():
+            X, y = read_training(self, X, y, in_blocks=True, **self._reading)
+            noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
+            weights = read_weights(sample_weight, X)
+            Y, weights = self._targets(y, weights)
+            design = self._design(X, noise, labeled=True)
+            unlabeled = [
+                self._design(Z, noise, labeled=False)
+                for Z in read_unlabeled(self, X_unlabeled)
+            ]
 
-        start = self._start((len(Y), X.shape[1] + self.fit_intercept))
-        group = max(1, _GROUP // max(design.block_shape))
-        found = []
-        with reporting(self, X, y) as report:
-            stop = Stop(self.tol, self.max_iter, report)
-            for low in range(0, len(Y), group):
-                classes = slice(low, low + group)
-                objective = marginal_objective(
+            def objective(classes: slice) -> Objective:
+                return marginal_objective(
                     design, Y[classes].astype(np.float64), self.C * weights, noise,
                     loss, self.fit_intercept, unlabeled=unlabeled,
                     unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
                 )  # fmt: skip
-                end = minimize(solver, objective, start[classes], stop)
-                known = end.converged or end.stopped
-                found.append((end.point.theta, end.point.value, end.n_iter, known))
-        thetas, values, steps, done = zip(*found, strict=True)
-        self._unpack(np.concatenate(thetas), np.concatenate(values), X.dtype)
-        self.n_iter_ = max(steps)
-        if not all(done):
+
+            shape = (len(Y), X.shape[1] + self.fit_intercept)
+            group = max(1, _GROUP // max(design.block_shape))
+            with reporting(self, X, y) as report:
+                done = self._minimize(solver, objective, shape, group, report, X.dtype)
+        if not done:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
                 f"before its objective was known to tol={self.tol:g}; increase "
@@ -145,6 +145,34 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 stacklevel=2 + WRAPPERS,
             )
         return self
+
+    def _minimize(
+        self,
+        solver: Solver,
+        objective: Callable[[slice], Objective],
+        shape: tuple[int, int],
+        group: int,
+        report: Any,
+        dtype: Any,
+    ) -> bool:
+        """Minimise the objective of some classes after another; whether all is known.
+
+        If a cluster fails, the last step is what the model keeps, for a warm start.
+        """
+        theta, values = self._start(shape), np.full(shape[0], np.nan)
+        self.n_iter_, known = 0, True
+        try:
+            for low in range(0, len(theta), group):
+                classes = slice(low, low + group)
+                keep = theta[classes].__setitem__
+                stop = Stop(self.tol, self.max_iter, report, partial(keep, ...))
+                end = minimize(solver, objective(classes), theta[classes].copy(), stop)
+                theta[classes], values[classes] = end.point.theta, end.point.value
+                self.n_iter_ = max(self.n_iter_, end.n_iter)
+                known &= end.converged or end.stopped
+        finally:
+            self._unpack(theta, values, dtype)
+        return known
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
         """Loss, noise and solver from the parameters, or one clear sentence."""
@@ -224,6 +252,7 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
 
+    @by_blocks
     def predict(self, X: Any) -> Array:
         """Predicted mean of the target.
 
