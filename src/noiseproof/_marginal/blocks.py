@@ -231,7 +231,7 @@ class BlocksTerm(Term):
             eager=eager,
         )
 
-    def ray(self, P: Array) -> Callable[[Array], Self]:
+    def ray(self, P: Array) -> Callable[[Array], BlocksTerm]:
         """Each step is a pass, so that rows depend on θ alone, not on the way there.
 
         The first step is the likeliest to be taken, and brings its gradient along.
@@ -242,7 +242,7 @@ class BlocksTerm(Term):
                 slice(None) if self.view.chosen is None else list(self.view.chosen)
             ]
 
-        def point(alpha: Array) -> Self:
+        def point(alpha: Array) -> BlocksTerm:
             return self.at(theta + alpha[:, None] * P, eager=next(tries) == 0)
 
         return point
@@ -319,7 +319,7 @@ class BlocksCurvature:
         return self.term.ask(verb, self.majorized, self.inner, *arguments)
 
     @cached_property
-    def _diagonals(self) -> tuple[Array, Array, Array]:
+    def _diagonals(self) -> tuple[Array, NDArray[np.bool_], Array]:
         """The diagonal, which classes may have stiff rows, and the variance part."""
         k, D = self.shape
         found = self._ask("diagonal")

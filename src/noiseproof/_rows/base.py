@@ -79,6 +79,10 @@ class Design:
         n = self.shape[0]
         return np.full((k, n) if k else n, value)
 
+    def job(self, make: Any, *columns: Any) -> Any:
+        """What takes work to the blocks, each with its part of the columns."""
+        raise NotImplementedError
+
     @property
     def plain(self) -> Design:
         """The rows with each feature alone."""

@@ -121,7 +121,7 @@ def _settled(X: Any) -> Any:
     is not aligned, or has gaps, to other loops than BLAS.
     """
     if density(X) is None:
-        return np.require(X, requirements="AF" if X.flags.f_contiguous else "AC")
+        return np.require(X, requirements=["A", "F" if X.flags.f_contiguous else "C"])
     for name in ("data", "indices", "indptr"):
         setattr(X, name, np.require(getattr(X, name), requirements="A"))
     return X
@@ -406,7 +406,7 @@ class Job:
     def ask(self, work: Callable[..., Any], *question: Any) -> Any:
         """Σ work(design and memory of a block, *columns, make, *question)."""
         answer = total(*self.collect(work, *question, reduce=total))
-        return np.require(answer, requirements="AW")
+        return np.require(answer, requirements=["A", "W"])
 
     def collect(
         self,
@@ -493,17 +493,20 @@ def _gathered(client: Any, futures: list[Any]) -> list[Any]:
     from distributed import TimeoutError, wait
 
     waited = 0.0
-    while True:
-        try:
-            wait(futures, timeout=_GLANCE)
-            return list(client.gather(futures))
-        except TimeoutError:
-            waited = 0.0 if client.nthreads() else waited + _GLANCE
-        if waited > _PATIENCE:
-            raise ClusterError(
-                f"The Dask cluster has had no worker for {waited:.0f} s; start some "
-                "and fit again, with warm_start=True to go on from here."
-            )
+    try:
+        while waited <= _PATIENCE:
+            try:
+                wait(futures, timeout=_GLANCE)
+                return list(client.gather(futures))
+            except TimeoutError:
+                waited = 0.0 if client.nthreads() else waited + _GLANCE
+    finally:
+        for future in futures:
+            future.release()
+    raise ClusterError(
+        f"The Dask cluster has had no worker for {waited:.0f} s; start some and fit "
+        "again, with warm_start=True to go on from here."
+    )
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
