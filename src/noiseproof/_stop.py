@@ -51,7 +51,7 @@ class Stop:
         self, step: int, value: Any, relative_gain: Any, theta: Any = None
     ) -> bool:
         """Report a step; whether the user asks to stop."""
-        if self.keep is not None:
+        if self.keep is not None and theta is not None:
             self.keep(theta)
         if self.report is None:
             return False

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.moment import MOST_STIFF
-from noiseproof._marginal.objective import Loss, Term
+from noiseproof._marginal.objective import Expansion, Loss, Term
 from noiseproof._rows import Array, Design, Job, Memory, as_design, stack
 from noiseproof.noise import Noise
 
@@ -102,6 +102,10 @@ class _Rows:
     def gradient(self) -> Array:
         return self.term.gradient
 
+    def expansion(self, majorized: Any) -> Array:
+        mask = None if majorized is None else np.array(majorized)
+        return _packed(*self.term.expansion(mask))
+
     def diagonal(self, majorized: Any, inner: Some) -> Array:
         curvature = self.curvature(majorized, inner)
         if not self.term.loss.kink_width:
@@ -110,9 +114,6 @@ class _Rows:
 
     def product(self, majorized: Any, inner: Some, P: Array) -> Array:
         return np.asarray(self.curvature(majorized, inner).product(P))
-
-    def majorizer_matrix(self, majorized: Any, inner: Some, k: int) -> Array:
-        return np.asarray(self.curvature(majorized, inner).majorizer_matrix(k))
 
     def stiffest(
         self, majorized: Any, inner: Some, variance: Array, most: int
@@ -189,6 +190,11 @@ class BlocksTerm(Term):
     @property
     def loss(self) -> Loss:  # type: ignore[override]
         return self.template.loss
+
+    @property
+    def weights(self) -> Array:  # type: ignore[override]
+        """None: the rows are not here, so that no sample of them can be taken."""
+        return np.zeros(0)
 
     @property
     def fit_intercept(self) -> bool:  # type: ignore[override]
@@ -281,6 +287,13 @@ class BlocksTerm(Term):
             return self._found[2 * self.shape[0] :].reshape(self.shape)
         return self.ask("gradient")
 
+    def expansion(self, majorized: NDArray[np.bool_] | None) -> Expansion:
+        (k, D), n = self.shape, 0 if majorized is None else self.shape[1]
+        mask = None if majorized is None else tuple(majorized.tolist())
+        found = self.ask("expansion", mask)
+        value, gap, gradient, matrix = np.split(found, np.cumsum([k, k, k * D]))
+        return Expansion(value, gap, gradient.reshape(k, D), matrix.reshape(k, n, n))
+
     def hessian(self, majorized: NDArray[np.bool_] | None = None) -> BlocksCurvature:
         mask = None if majorized is None else tuple(majorized.tolist())
         return BlocksCurvature(self, mask)
@@ -332,9 +345,6 @@ class BlocksCurvature:
 
     def product(self, P: Array) -> Array:
         return self._ask("product", self.term.job.share(P))
-
-    def majorizer_matrix(self, k: int) -> Array:
-        return self._ask("majorizer_matrix", k)
 
     @cached_property
     def _stiffest(self) -> list[list[Any]]:

@@ -6,7 +6,7 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import (
     ClusterError,
     Job,
@@ -69,6 +69,7 @@ __all__ = [
     "Array",
     "ClusterError",
     "Container",
+    "DenseBlock",
     "Design",
     "EntryBlock",
     "Job",

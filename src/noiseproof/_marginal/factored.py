@@ -1,0 +1,150 @@
+"""Newton's method for few features: the matrix of second derivatives, factored.
+
+One pass over the data gives value, gradient and matrix of all classes at a new θ, and
+all of them are sums over rows. So a step costs one pass, or one round where the rows
+are in many places, however badly conditioned the problem is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noiseproof._marginal.objective import Expansion, Objective, Solution
+from noiseproof._rows import Array
+from noiseproof._stop import Stop
+
+_SUFFICIENT = 1e-4  # Armijo's constant
+_SHORTEST = 2.0**-40  # part of a step
+_BLUR = 1e-15  # rounding of a value
+# A step of the majoriser that gains a larger part of the objective is followed by
+# another: Newton's own would overshoot there
+_FAR = 0.1
+# Nearer than this, in parts of the objective, the matrix may serve another step, since
+# a gradient alone costs a quarter of a pass; as long as each step leaves at most that
+# part to gain. What it says is left is seldom more than twice too small.
+_NEAR = 1e-2
+_FAST = 0.1
+_SAFE = 2.5
+_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
+_FLAT = 1e-12  # part of the largest eigenvalue below which a direction counts as flat
+
+
+def factored_newton(start: Objective, stop: Stop) -> Solution:
+    """Newton's method with a backtracking line search, all classes in step.
+
+    Far from the minimum, where a Newton step overshoots, a class takes the step of the
+    quadratic majoriser instead, if its loss has one: that never overshoots. Near the
+    minimum matrices are used again. A class is done when the Newton decrement is small.
+    """
+    walk = _Walk(start, stop.tol)
+    for n_iter in range(1, stop.max_iter + 1):
+        if walk.going.any():
+            walk.advance()
+        point = walk.point
+        gain = walk.gain / point.size
+        stopped = stop.tell(n_iter, point.value, gain, point.theta)
+        if stopped or not walk.going.any():
+            break
+    return Solution(walk.point, n_iter, bool(walk.at_minimum.all()), stopped)
+
+
+class _Walk:
+    """Where all classes are, and the step that each would take next.
+
+    Attributes
+    ----------
+    point : Objective
+        The objective there.
+    expansion : Expansion
+        Its value, gradient and matrix.
+    is_old : bool
+        Whether the matrices come from an earlier point.
+    careful : array of bool
+        Whose matrix is that of the majoriser.
+    P, gain : arrays
+        The next step, and what it should gain.
+    stuck : array of bool
+        Who can gain nothing, though the gradient promises it.
+    """
+
+    def __init__(self, start: Objective, tol: float):
+        self.tol, self.is_old = tol, False
+        self.careful = np.logical_and(start.has_majorizer, ~start.theta.any(axis=1))
+        self.stuck = np.zeros(len(start.theta), dtype=bool)
+        self._arrive(start, start.expansion(self.careful))
+
+    def _arrive(self, point: Objective, expansion: Expansion) -> None:
+        self.point, self.expansion = point, expansion
+        matrix = expansion.matrix
+        if point.kink_width and point.fit_intercept:
+            # where a kinked loss is flat nothing holds the unpenalised intercept back;
+            # this bounds its step, and vanishes with the gradient
+            matrix = matrix.copy()
+            pull = np.abs(expansion.gradient[:, -1])
+            matrix[:, -1, -1] += pull / (_LONGEST_STEP * point.kink_width)
+        self.P, self.gain = newton_steps(matrix, expansion.gradient)
+
+    @property
+    def at_minimum(self) -> NDArray[np.bool_]:
+        """Whose Newton step is too small to be worth taking."""
+        left = _SAFE * self.gain if self.is_old else self.gain
+        return ~self.careful & self.point.is_small(left, self.tol)
+
+    @property
+    def going(self) -> NDArray[np.bool_]:
+        """Who is not done."""
+        return ~self.at_minimum & ~self.stuck
+
+    def advance(self) -> None:
+        """Take a step, with old matrices if they do, else with new ones."""
+        going, gain = self.going, self.gain
+        near = bool(np.all(~self.careful & (gain <= _NEAR * self.point.size)))
+        tired = self._search(reuse=near)
+        if near and np.any(self.going & (tired | (self.gain > _FAST * gain))):
+            self.is_old = False
+            found = self.point.restrict(going).expansion(self.careful[going])
+            self._arrive(self.point, self.expansion.with_classes(going, found))
+        elif not near:
+            self.stuck |= tired
+
+    def _search(self, reuse: bool) -> NDArray[np.bool_]:
+        """Step by 1, ½, ¼, ... until each class gains enough; tells who never does."""
+        there, theta = self.expansion, self.point.theta.copy()
+        careful = self.careful & (self.gain > _FAR * np.abs(there.value))
+        searching, alpha = self.going, 1.0
+        while searching.any() and alpha >= _SHORTEST:
+            part = self.point.restrict(searching)
+            part = part.at(part.theta + alpha * self.P[searching])
+            found = part.expansion(None if reuse else careful[searching])
+            if reuse:
+                found = found._replace(matrix=self.expansion.matrix[searching])
+            value = self.point.value[searching]
+            enough = value - 2 * _SUFFICIENT * alpha * self.gain[searching]
+            good = found.value <= enough + _BLUR * np.abs(value)
+            moved = searching.copy()
+            moved[searching] = good
+            there = there.with_classes(moved, Expansion(*(p[good] for p in found)))
+            theta[moved] = part.theta[good]
+            searching = searching & ~moved
+            careful[searching] = self.point.has_majorizer
+            alpha /= 2
+        self.careful, self.is_old = careful, reuse
+        self._arrive(self.point.known_at(theta, there), there)
+        return searching
+
+
+def newton_steps(matrix: Array, gradient: Array) -> tuple[Array, Array]:
+    """-H⁻¹ g and ½ gᵀ H⁻¹ g for each class; with |H| where H is not positive."""
+    diagonal = np.abs(np.diagonal(matrix, axis1=1, axis2=2))
+    floor = 1e-30 * np.maximum(diagonal.mean(axis=1, keepdims=True), 1e-270)
+    scale = 1 / np.sqrt(np.maximum(diagonal, floor))
+    H, g = matrix * scale[:, :, None] * scale[:, None, :], gradient * scale
+    try:
+        np.linalg.cholesky(H)  # refuses what is not positive definite
+        step = np.linalg.solve(H, g[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(H)
+        size = np.maximum(np.abs(values), _FLAT * np.abs(values).max(axis=1)[:, None])
+        step = np.einsum("kij,kj,klj,kl->ki", vectors, 1 / size, vectors, g)
+    return -scale * step, 0.5 * np.einsum("kd,kd->k", step, g)
