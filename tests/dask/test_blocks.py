@@ -180,7 +180,7 @@ def test_predictions_are_lazy(storage, data):
         assert answer.dtype == expected.dtype
         got = answer.compute()
         assert np.array_equal(got, expected) or np.allclose(got, expected)
-    regressor = DropoutRidge().fit(lazy, blocks(data[0][:, 0], UNEVEN))
+    regressor = DropoutRidge().fit(lazy, data[0][:, 0])
     assert isinstance(regressor.predict(lazy), da.Array)
 
 

@@ -59,6 +59,9 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     _loss: ClassVar[str]
     _loss_parameters: ClassVar[tuple[str, ...]] = ()
     _reading: ClassVar[dict[str, Any]] = {}
+    fits_blocks: ClassVar[bool] = (
+        True  # whether `fit` leaves Dask's blocks where they are
+    )
     noise: Any
     C: float
     fit_intercept: bool
