@@ -26,6 +26,8 @@ class Stop:
     report : callable, optional
         Called after each step with its number, the summed objective and the largest
         relative suboptimality; a true answer stops the solver there.
+    keep : callable, optional
+        Called after each step with the parameters there, before anybody may say stop.
     done_iter : int
         Steps that earlier stages have taken.
     """
@@ -33,6 +35,7 @@ class Stop:
     tol: float
     max_iter: int
     report: Report | None = None
+    keep: Callable[[Any], None] | None = None
     done_iter: int = 0
 
     def looser(self, tol: float) -> Stop:
@@ -44,8 +47,12 @@ class Stop:
         left = self.max_iter - n_iter
         return replace(self, max_iter=left, done_iter=self.done_iter + n_iter)
 
-    def tell(self, step: int, value: Any, relative_gain: Any) -> bool:
+    def tell(
+        self, step: int, value: Any, relative_gain: Any, theta: Any = None
+    ) -> bool:
         """Report a step; whether the user asks to stop."""
+        if self.keep is not None and theta is not None:
+            self.keep(theta)
         if self.report is None:
             return False
         gain = float(np.max(relative_gain))

@@ -194,13 +194,13 @@ def test_the_collector_is_not_touched(data, monkeypatch):
 
 
 def test_many_classes_are_solved_in_groups(rng, monkeypatch):
-    from noiseproof.estimators import marginal
+    from noiseproof._rows import base
 
     X = rng.normal(size=(200, 10))
     y = (X @ rng.normal(size=(10, 7))).argmax(axis=1)
     together = DropoutSVC(tol=1e-10).fit(X, y)
-    monkeypatch.setattr(marginal, "_SMALL", 3 * 200)
-    monkeypatch.setattr(marginal, "_FEWEST", 1)
+    monkeypatch.setattr(base, "_SMALL", 3 * 200)
+    monkeypatch.setattr(base, "_FEWEST", 1)
     groups = DropoutSVC(tol=1e-10).fit(X, y)
     np.testing.assert_allclose(groups.coef_, together.coef_, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(groups.objective_, together.objective_, rtol=1e-9)

@@ -40,7 +40,7 @@ class CumulantLoss(Loss):
         """The loss without noise, at score `m`."""
         return self.value(self.slope(y) * m) + self.linear(y) * m
 
-    def term(
+    def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""

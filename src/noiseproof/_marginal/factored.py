@@ -41,8 +41,9 @@ def factored_newton(start: Objective, stop: Stop) -> Solution:
     for n_iter in range(1, stop.max_iter + 1):
         if walk.going.any():
             walk.advance()
-        size = walk.point.size
-        stopped = stop.tell(n_iter, walk.point.value, walk.gain / size)
+        point = walk.point
+        gain = walk.gain / point.size
+        stopped = stop.tell(n_iter, point.value, gain, point.theta)
         if stopped or not walk.going.any():
             break
     return Solution(walk.point, n_iter, bool(walk.at_minimum.all()), stopped)

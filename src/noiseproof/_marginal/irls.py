@@ -29,7 +29,7 @@ def irls(start: Objective, stop: Stop) -> Solution:
         P, gain = _least_squares(point)
         before = point
         point = point.at(point.theta + P)
-        if stop.tell(n_iter, point.value, gain / before.size):
+        if stop.tell(n_iter, point.value, gain / before.size, point.theta):
             return Solution(point, n_iter, False, stopped=True)
         # the quadratic lies above, so it promises less than there is to gain
         promising = before.is_small(gain, stop.tol).all()

@@ -83,7 +83,7 @@ class _Run:
             self.norm2_at_check = norm2
             self.reached = self.measure(point)
         relative = 0.5 * gradient2 / point.size
-        self.stopped = self.stop.tell(self.steps, point.value, relative)
+        self.stopped = self.stop.tell(self.steps, point.value, relative, point.theta)
         if self.reached or self.stopped:
             raise StopIteration
 

@@ -30,7 +30,7 @@ _QUIET = 0.02
 # With more rows per feature the dual of the plain hinge loss is slower than stages of
 # smoothing: 0.3 of their time at 10 rows per feature, 1.0 at 30, 4 at 600
 _TALL = 50
-_MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
+MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 
 
 class Slopes(NamedTuple):
@@ -71,7 +71,7 @@ class MomentLoss(Loss):
         """The loss without noise, at score `m`."""
         return self.value(y, m, np.zeros_like(m))
 
-    def term(
+    def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
@@ -417,29 +417,55 @@ class MomentCurvature:
             out += additive * sum_v[:, None]
         return term.join(out, sum_m)
 
+    @property
+    def variance(self) -> Array:
+        """The part of the diagonal in w that noise of the features alone makes."""
+        return self._diagonals[1]
+
     @cached_property
-    def _stiffness(self) -> Array:
-        """Curvature of each row along itself, or a bound that is harmless, (k, n)."""
-        design = self.term.design
-        stiffness = self.h.mm * design.squared_norms
-        doubtful = stiffness.max(axis=1, initial=0.0) > _STIFF
+    def _along(self) -> Array:
+        """A bound of the curvature of each row along itself, (k, n)."""
+        return np.asarray(self.h.mm * self.term.design.squared_norms)
+
+    @property
+    def doubtful(self) -> NDArray[np.bool_]:
+        """Classes that may have stiff rows."""
+        return np.asarray(self._along.max(axis=1, initial=0.0) > _STIFF)
+
+    def stiffness(self, variance: Array) -> Array:
+        """Curvature of each row along itself, or a bound that is harmless, (k, n).
+
+        `variance` is that of all rows, wherever they are.
+        """
+        stiffness, doubtful = self._along, self.doubtful
         if doubtful.any():  # noise of the features makes it matter less
-            inverse = 1 / (1 + self._diagonals[1][doubtful])
-            _, leverage = design.plain.moments(np.ones_like(inverse), inverse, 2)
+            inverse = 1 / (1 + variance[doubtful])
+            _, leverage = self.term.design.plain.moments(
+                np.ones_like(inverse), inverse, 2
+            )
+            stiffness = stiffness.copy()
             stiffness[doubtful] = self.h.mm[doubtful] * leverage
         return stiffness
+
+    @cached_property
+    def _stiffness(self) -> Array:
+        return self.stiffness(self.variance)
 
     def stiff_rows(self, k: int) -> Any:
         """Rows near a kink, times the root of their curvature."""
         if not self.term.loss.kink_width:
             return None
-        stiffness = self._stiffness[k]
+        found = self.stiffest(k, self._stiffness[k], MOST_STIFF)
+        return None if found is None else found[1]
+
+    def stiffest(self, k: int, stiffness: Array, most: int) -> tuple[Array, Any] | None:
+        """How stiff the stiffest rows are; the rows, times the root of that."""
         rows = np.flatnonzero(stiffness > _STIFF)
         if len(rows) == 0:
             return None
-        if len(rows) > _MOST_STIFF:
-            rows = rows[np.argpartition(stiffness[rows], -_MOST_STIFF)[-_MOST_STIFF:]]
-        return self.term.design.scaled_rows(
+        if len(rows) > most:
+            rows = rows[np.argpartition(stiffness[rows], -most)[-most:]]
+        return stiffness[rows], self.term.design.scaled_rows(
             rows, np.sqrt(self.h.mm[k, rows]), self.term.fit_intercept
         )
 

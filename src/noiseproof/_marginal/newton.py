@@ -85,7 +85,8 @@ class _Search:
             stuck[:] = False
         else:
             self.fresh = False
-        self.stopped = self.stop.tell(n_iter, self.value, step.gain / before.size)
+        gain = step.gain / before.size
+        self.stopped = self.stop.tell(n_iter, self.value, gain, self.theta)
         return self._leave(reached, stuck)
 
     def _step(self) -> Step:

@@ -81,6 +81,16 @@ class Loss:
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i E[loss(y_i, w·x~_i + b)], for a row of `y` per class."""
+        if design.in_blocks:
+            from noiseproof._marginal.blocks import BlocksTerm
+
+            return BlocksTerm.of(self, design, y, weights, noise, intercept)
+        return self._term(design, y, weights, noise, intercept)
+
+    def _term(
+        self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
+    ) -> Term:
+        """The term of rows that are here, at θ = 0."""
         raise NotImplementedError
 
     def mixture(
@@ -524,11 +534,11 @@ def marginal_objective(
     if not unlabeled or not unlabeled_weight:
         return Objective.of([loss.term(design, *blocks)])
     rest = unlabeled_weight * sum(part.shape[0] for part in unlabeled)
-    share = weights.sum() / (weights.sum() + rest)
+    own = float(weights.sum())
+    share = own / (own + rest)
     terms = loss.mixture(design, *blocks, plain=1 - share, noisy=share)
     for part in unlabeled:
-        rows = part.shape[0]
-        ones, own = np.ones((len(y), rows)), np.full(rows, share * unlabeled_weight)
+        ones, own = part.full(1.0, len(y)), part.full(share * unlabeled_weight)
         blocks = (ones, own, noise, fit_intercept)
         terms += loss.mixture(part, *blocks, plain=-1.0, noisy=1.0)
     return Objective.of(terms)

@@ -7,6 +7,15 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 from __future__ import annotations
 
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
+from noiseproof._rows.blocks import (
+    ClusterError,
+    Job,
+    Memory,
+    by_blocks,
+    distinct,
+    freeing,
+    look_up,
+)
 from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.matrices import (
     as_container,
@@ -49,6 +58,7 @@ from noiseproof._rows.reading import (
     read_new,
     read_training,
     read_unlabeled,
+    read_weights,
     remember_missing,
 )
 from noiseproof._rows.threads import Workers, available_threads, one_blas_thread
@@ -57,10 +67,13 @@ __all__ = [
     "DESIGNS",
     "READ",
     "Array",
+    "ClusterError",
     "Container",
     "DenseBlock",
     "Design",
     "EntryBlock",
+    "Job",
+    "Memory",
     "RowCurvature",
     "Workers",
     "as_container",
@@ -68,6 +81,7 @@ __all__ = [
     "as_design",
     "assemble",
     "available_threads",
+    "by_blocks",
     "canonical",
     "check_indices",
     "check_missing",
@@ -75,12 +89,15 @@ __all__ = [
     "contain",
     "dense_rows",
     "density",
+    "distinct",
     "entries",
+    "freeing",
     "group_rows",
     "group_weights",
     "has_missing",
     "incomplete_rows",
     "is_stored",
+    "look_up",
     "missing_entries",
     "missing_features",
     "n_missing",
@@ -90,6 +107,7 @@ __all__ = [
     "read_new",
     "read_training",
     "read_unlabeled",
+    "read_weights",
     "readable",
     "remember_missing",
     "row_products",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,14 @@ Array = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 16  # ½ MiB of float64: a block and what is made of it in cache
 _BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
+
+# Classes are solved in groups. A solver keeps some twenty arrays of a number per class
+# and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
+# take four classes at a time, so smaller groups would save nothing: on newsgroups (20
+# classes) groups of 4 take as long as all at once.
+_ARRAYS = 20
+_SMALL = 1 << 17
+_FEWEST = 4
 
 
 class RowCurvature(NamedTuple):
@@ -108,6 +116,28 @@ class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
+    # whether the rows are elsewhere, and work is handed to their blocks
+    in_blocks: ClassVar[bool] = False
+
+    @property
+    def n_stored(self) -> int:
+        """Number of stored entries."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def classes_at_once(self) -> int:
+        """Classes that are solved together."""
+        room = max(_SMALL, self.n_stored // _ARRAYS)
+        return max(_FEWEST, room // max(self.shape))
+
+    def full(self, value: float, k: int | None = None) -> Any:
+        """The same value for every row, (n,), or a row of them per class, (k, n)."""
+        n = self.shape[0]
+        return np.full((k, n) if k else n, value)
+
+    def job(self, make: Any, *columns: Any) -> Any:
+        """What takes work to the blocks, each with its part of the columns."""
+        raise NotImplementedError
 
     @property
     def plain(self) -> Design:

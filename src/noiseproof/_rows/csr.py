@@ -40,6 +40,10 @@ class CSRDesign(Design):
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
 
+    @property
+    def n_stored(self) -> int:
+        return len(self._data)
+
     @cached_property
     def _kernels(self) -> Any:
         """Compiled loops; to load them takes longer than a small fit without them."""

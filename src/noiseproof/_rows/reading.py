@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from noiseproof._rows.base import Design
+from noiseproof._rows.base import Array, Design
+from noiseproof._rows.blocks import (
+    BlockDesign,
+    check_blocks,
+    is_lazy,
+    labels_of,
+    numbers_of,
+    weights_of,
+)
 from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.matrices import (
@@ -18,6 +27,7 @@ from noiseproof._rows.matrices import (
     missing_features,
     zero_missing,
 )
+from noiseproof._sklearn import _check_sample_weight
 
 READ = {
     "accept_sparse": "csr",
@@ -31,6 +41,8 @@ DESIGNS: dict[str, type[Design]] = {"dense": DenseDesign, "csr": CSRDesign}
 
 def as_design(X: Any, has_missing: bool = False) -> Design:
     """The design that holds what `X` is stored in; the last one listed goes first."""
+    if isinstance(X, Design):
+        return X
     for design in reversed(DESIGNS.values()):
         if design.holds(X):
             return design(X, has_missing)
@@ -43,11 +55,40 @@ def read(estimator: Any, X: Any, **options: Any) -> Any:
     return canonical(validate_data(estimator, X, **(READ | options)))
 
 
-def read_training(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-    """X and y as arrays, with the feature names and their number remembered."""
+def read_training(
+    estimator: Any, X: Any, y: Any, *, in_blocks: bool = False, **options: Any
+) -> tuple[Any, Any]:
+    """X and y as arrays, with the feature names and their number remembered.
+
+    With `in_blocks` Dask collections stay where they are: X is then a design.
+    """
+    if in_blocks and is_lazy(X):
+        rows = _read_blocks(estimator, X, reset=True)
+        if options.get("y_numeric"):
+            numbers = partial(numbers_of, name="y")
+            return rows, rows.column(y, "y", numbers, np.float64)
+        return rows, rows.column(y, "y", labels_of, object)
     check_indices(X)
     X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
+
+
+def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> BlockDesign:
+    """A Dask collection, read block by block where it is."""
+    none = check_blocks(X)
+    validate_data(estimator, none, reset=reset, skip_check_array=True)
+    return BlockDesign(X, READ)
+
+
+def read_weights(sample_weight: Any, X: Any) -> Array:
+    """One weight per row of X as it was read, 1 for all if none are given."""
+    if isinstance(X, BlockDesign):
+        if sample_weight is None:
+            return X.full(1.0)
+        return X.column(sample_weight, "sample_weight", weights_of, np.float64)
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
 
 
 def read_new(estimator: Any, X: Any) -> Any:
@@ -68,7 +109,12 @@ def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
         len(getattr(part, "shape", ())) == 2 for part in X_unlabeled
     )
     parts = X_unlabeled if several else [X_unlabeled]
-    parts = [read(estimator, Z, reset=False, ensure_min_samples=0) for Z in parts]
+    parts = [
+        _read_blocks(estimator, Z, reset=False)
+        if is_lazy(Z)
+        else read(estimator, Z, reset=False, ensure_min_samples=0)
+        for Z in parts
+    ]
     return [Z for Z in parts if Z.shape[0]]
 
 
@@ -86,7 +132,7 @@ def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
     """
     if afresh:
         estimator.__dict__.pop("missing_in_training_", None)
-    missing = missing_features(X)
+    missing = X.missing if isinstance(X, BlockDesign) else missing_features(X)
     if missing is not None:
         check_missing(estimator, missing)
     found = np.zeros(X.shape[1], dtype=bool) if missing is None else missing

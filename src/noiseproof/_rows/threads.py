@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -92,8 +92,25 @@ class one_blas_thread:  # noqa: N801
             self.__exit__()
 
 
+_here = threading.local()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """A context in which this thread works by itself, so that sums keep their order."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _here.alone = before
+
+
 def available_threads() -> int:
     """Cores this process may use; joblib's workers announce less through OpenMP's."""
+    if getattr(_here, "alone", False):
+        return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = joblib.cpu_count()
     return min(int(limit), cores) if limit.isdigit() and int(limit) > 0 else cores

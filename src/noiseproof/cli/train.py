@@ -9,8 +9,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from noiseproof.cli.cluster import (
+    ClusterOption,
+    Files,
+    only_file,
+    train_on_cluster,
+)
 from noiseproof.cli.options import (
-    Data,
     GroupsOption,
     Json,
     Seed,
@@ -31,7 +36,7 @@ _OPTIONS = {"C": "--C"} | {
 
 
 def train(
-    data: Data,
+    files: Files,
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the model.")],
     target: Target = None,
     model: Annotated[
@@ -85,6 +90,7 @@ def train(
             min=1, help="Features of an svmlight file, if more than it mentions."
         ),
     ] = None,
+    cluster: ClusterOption = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -102,11 +108,12 @@ def train(
       noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
       noiseproof train data.csv -t price -o model.npf --model dropout-ridge
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
+      noiseproof train part*.parquet -t y -o model.npf --cluster local
     """
     from noiseproof.cli.output import check_output
-    from noiseproof.io import save
 
-    check_output(output, data, groups)
+    data = only_file(files, cluster)
+    check_output(output, *files, groups)
     sensors = None if groups is None else read_groups(groups)
     given = {
         "noise": None if noise is None else parse_noise(noise),
@@ -125,6 +132,14 @@ def train(
         recommended(data, target, drop, n_features, happening, output, seed, json)
         return
     estimator = _make_estimator(model, seed, **given)
+    if cluster is not None:
+        if sensors is not None or happening is not None:
+            raise typer.BadParameter("--cluster has no --groups and no --tune.")
+        how = (files, estimator, target, drop or [], scale)
+        fitted, summary, notes = train_on_cluster(cluster, *how)
+        summary = {"model": model, "parameters": repr(estimator)} | summary
+        _keep(fitted, summary, notes, output, json)
+        return
     if sensors is not None:
         _check_groups(model, estimator)
     table = _read(data, target, drop or [], n_features)
@@ -134,6 +149,18 @@ def train(
     summary = _summary(table, fitted, model)
     summary |= found | {"seconds": round(time.perf_counter() - start, 3)}
     notes = {"target": table.target, "first_index": table.first_index}
+    _keep(fitted, summary, notes, output, json)
+
+
+def _keep(
+    fitted: Any,
+    summary: dict[str, Any],
+    notes: dict[str, Any],
+    output: Path,
+    json: bool,
+) -> None:
+    from noiseproof.io import save
+
     save(fitted, output, notes=notes | {"training": summary})
     _show(summary, output, json)
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from noiseproof._rows import Array
+from noiseproof._rows import Array, by_blocks
 from noiseproof.estimators.marginal import MarginalClassifier
 
 
@@ -119,6 +119,7 @@ class DropoutLogisticRegression(MarginalClassifier):
         self.missing = missing
         self.verbose = verbose
 
+    @by_blocks
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class.
 
@@ -141,6 +142,7 @@ class DropoutLogisticRegression(MarginalClassifier):
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])
 
+    @by_blocks
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of the probability of each class.
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noiseproof._rows import Array
+from noiseproof._rows import Array, by_blocks
 from noiseproof.estimators.marginal import MarginalRegressor
 
 
@@ -108,13 +108,15 @@ class DropoutPoissonRegressor(MarginalRegressor):
         self.verbose = verbose
 
     def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
-        if y.min() < 0:
+        lowest = float(y.min())
+        if lowest < 0:
             raise ValueError(
                 "DropoutPoissonRegressor needs non-negative targets, but y has a "
-                f"minimum of {y.min():g}."
+                f"minimum of {lowest:g}."
             )
         return super()._targets(y, weights)
 
+    @by_blocks
     def predict(self, X: Any) -> Array:
         """Predicted mean of the target, exp(w·x + b).
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import Array, read_new
+from noiseproof._rows import Array, by_blocks, distinct, look_up, read_new
 
 
 class LinearModel(BaseEstimator):
@@ -51,8 +50,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
         """Index of each row's class, with the classes remembered."""
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
+        classes, labels = distinct(y)
         self._set_classes(classes)
         return labels
 
@@ -66,19 +64,20 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """Weight of each row by its class; a balanced one makes all weigh the same."""
         k, wanted = len(self.classes_), self.class_weight
         if wanted is None:
-            return np.ones(len(labels))
+            return np.ones_like(weights)
         if isinstance(wanted, str):  # scikit-learn 1.6 would count rows
-            mass = np.bincount(labels, weights, minlength=k)
-            return (mass.sum() / (k * np.where(mass > 0, mass, 1.0)))[labels]
+            mass = np.asarray(np.bincount(labels, weights, minlength=k))
+            return look_up(mass.sum() / (k * np.where(mass > 0, mass, 1.0)), labels)
         for label, weight in wanted.items():
             if not (isinstance(weight, Real) and 0 <= float(weight) < np.inf):
                 raise ValueError(
                     "class_weight must be finite and not negative, but that of class "
                     f"{label!r} is {weight!r}."
                 )
-        y = self.classes_[labels]
-        return compute_class_weight(wanted, classes=self.classes_, y=y)[labels]
+        each = compute_class_weight(wanted, classes=self.classes_, y=self.classes_)
+        return look_up(each, labels)
 
+    @by_blocks
     def decision_function(self, X: Any) -> Array:
         """Score of each row: positive for the second class, or one column per class.
 
@@ -95,6 +94,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @by_blocks
     def predict(self, X: Any) -> Any:
         """Class of each row.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof._marginal import (
     Loss,
+    Objective,
+    Solver,
     Stop,
     check_solver,
     make_loss,
@@ -22,9 +26,11 @@ from noiseproof._rows import (
     Array,
     Design,
     as_design,
-    n_stored,
+    by_blocks,
+    freeing,
     read_training,
     read_unlabeled,
+    read_weights,
     remember_missing,
 )
 from noiseproof._sklearn import (
@@ -32,20 +38,11 @@ from noiseproof._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
-    _check_sample_weight,
     with_callbacks,
 )
 from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel
 from noiseproof.noise import Noise, as_noise
-
-# Classes are solved in groups. A solver keeps some twenty arrays of a number per class
-# and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
-# take four classes at a time, so smaller groups would save nothing: on newsgroups (20
-# classes) groups of 4 take as long as all at once.
-_ARRAYS = 20
-_SMALL = 1 << 17
-_FEWEST = 4
 
 
 class MarginalEstimator(CallbackSupportMixin, LinearModel):
@@ -58,6 +55,9 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     _loss: ClassVar[str]
     _loss_parameters: ClassVar[tuple[str, ...]] = ()
     _reading: ClassVar[dict[str, Any]] = {}
+    fits_blocks: ClassVar[bool] = (
+        True  # whether `fit` leaves Dask's blocks where they are
+    )
     noise: Any
     C: float
     fit_intercept: bool
@@ -113,37 +113,28 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             The fitted estimator.
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
-        X, y = read_training(self, X, y, **self._reading)
-        noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        Y, weights = self._targets(y, weights)
-        design = self._design(X, noise, labeled=True)
-        unlabeled = [
-            self._design(Z, noise, labeled=False)
-            for Z in read_unlabeled(self, X_unlabeled)
-        ]
+        with freeing():
+            X, y = read_training(self, X, y, in_blocks=True, **self._reading)
+            noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
+            weights = read_weights(sample_weight, X)
+            Y, weights = self._targets(y, weights)
+            design = self._design(X, noise, labeled=True)
+            unlabeled = [
+                self._design(Z, noise, labeled=False)
+                for Z in read_unlabeled(self, X_unlabeled)
+            ]
 
-        start = self._start((len(Y), X.shape[1] + self.fit_intercept))
-        group = max(_FEWEST, max(_SMALL, n_stored(X) // _ARRAYS) // max(X.shape))
-        found = []
-        with reporting(self, X, y) as report:
-            stop = Stop(self.tol, self.max_iter, report)
-            for low in range(0, len(Y), group):
-                classes = slice(low, low + group)
-                objective = marginal_objective(
+            def objective(classes: slice) -> Objective:
+                return marginal_objective(
                     design, Y[classes].astype(np.float64), self.C * weights, noise,
                     loss, self.fit_intercept, unlabeled=unlabeled,
                     unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
                 )  # fmt: skip
-                end = minimize(solver, objective, start[classes], stop)
-                known = end.converged or end.stopped
-                found.append((end.point.theta, end.point.value, end.n_iter, known))
-        thetas, values, steps, done = zip(*found, strict=True)
-        self._unpack(np.concatenate(thetas), np.concatenate(values), X.dtype)
-        self.n_iter_ = max(steps)
-        if not all(done):
+
+            shape = (len(Y), X.shape[1] + self.fit_intercept)
+            with reporting(self, X, y) as report:
+                done = self._minimize(solver, objective, design, shape, report, X.dtype)
+        if not done:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
                 f"before its objective was known to tol={self.tol:g}; increase "
@@ -152,6 +143,34 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 stacklevel=2 + WRAPPERS,
             )
         return self
+
+    def _minimize(
+        self,
+        solver: Solver,
+        objective: Callable[[slice], Objective],
+        design: Design,
+        shape: tuple[int, int],
+        report: Any,
+        dtype: Any,
+    ) -> bool:
+        """Minimise the objective of some classes after another; whether all is known.
+
+        If a cluster fails, the last step is what the model keeps, for a warm start.
+        """
+        theta, values = self._start(shape), np.full(shape[0], np.nan)
+        self.n_iter_, known = 0, True
+        try:
+            for low in range(0, len(theta), design.classes_at_once):
+                classes = slice(low, low + design.classes_at_once)
+                keep = theta[classes].__setitem__
+                stop = Stop(self.tol, self.max_iter, report, partial(keep, ...))
+                end = minimize(solver, objective(classes), theta[classes].copy(), stop)
+                theta[classes], values[classes] = end.point.theta, end.point.value
+                self.n_iter_ = max(self.n_iter_, end.n_iter)
+                known &= end.converged or end.stopped
+        finally:
+            self._unpack(theta, values, dtype)
+        return known
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
         """Loss, noise and solver from the parameters, or one clear sentence."""
@@ -231,6 +250,7 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
 
+    @by_blocks
     def predict(self, X: Any) -> Array:
         """Predicted mean of the target.
 

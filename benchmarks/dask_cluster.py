@@ -1,0 +1,218 @@
+"""What a Dask cluster costs: against memory, beyond memory, and per pass.
+
+python benchmarks/dask_cluster.py compare           # 1,000,000 rows, two workers
+python benchmarks/dask_cluster.py beyond 10000000   # more rows than the workers hold
+python benchmarks/dask_cluster.py predict           # 1 to 256 workers, from `compare`
+
+Rows are text-like, with some 57 entries of 20,000 features, in files of 250,000 rows
+that each worker reads by itself. (The file is not named dask.py, since Python would
+then take it for Dask in every program of this folder.)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from noiseproof import DropoutLogisticRegression
+from noiseproof._rows import blocks as rows_in_blocks
+
+FEATURES, PER_ROW, ROWS = 20_000, 60, 250_000
+FOLDER = Path(os.environ.get("NOISEPROOF_BLOCKS", tempfile.gettempdir())) / "np-blocks"
+MEASURED = FOLDER / "measured.json"
+LIMIT = 0.25  # of the data: what each of the two workers may hold in `beyond`
+
+
+def block(number: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Text-like rows: Zipf-distributed features with counts."""
+    rng = np.random.default_rng([0, number])
+    popularity = 1 / np.arange(1, FEATURES + 1) ** 0.8
+    edges = np.cumsum(popularity / popularity.sum())
+    columns = np.searchsorted(edges, rng.random(ROWS * PER_ROW)).astype(np.int32)
+    columns = np.minimum(columns, FEATURES - 1)
+    ends = np.arange(0, ROWS * PER_ROW + 1, PER_ROW, dtype=np.int32)
+    X = sp.csr_array((np.ones(ROWS * PER_ROW), columns, ends), (ROWS, FEATURES))
+    X.sum_duplicates()
+    w = np.random.default_rng(0).normal(size=FEATURES)
+    return X, X @ w + 3 * rng.normal(size=ROWS) > 0
+
+
+def write(number: int) -> None:
+    path = FOLDER / f"{number}.npz"
+    if not path.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        X, y = block(number)
+        np.savez(path, data=X.data, indices=X.indices, indptr=X.indptr, y=y)
+
+
+def read(number: int) -> sp.csr_array:
+    with np.load(FOLDER / f"{number}.npz") as file:
+        parts = file["data"], file["indices"], file["indptr"]
+        return sp.csr_array(parts, (ROWS, FEATURES))
+
+
+def labels(number: int) -> np.ndarray:
+    with np.load(FOLDER / f"{number}.npz") as file:
+        return file["y"]
+
+
+def collections(blocks: int) -> tuple[Any, Any]:
+    """The files as Dask arrays."""
+    import dask
+    import dask.array as da
+
+    X = [
+        da.from_delayed(
+            dask.delayed(read)(i), (ROWS, FEATURES), meta=sp.csr_array((0, 0))
+        )
+        for i in range(blocks)
+    ]
+    y = [da.from_delayed(dask.delayed(labels)(i), (ROWS,), bool) for i in range(blocks)]
+    return da.concatenate(X), da.concatenate(y)
+
+
+def model(rows: int) -> DropoutLogisticRegression:
+    """The loss keeps its weight against the penalty as rows are added."""
+    return DropoutLogisticRegression(0.5, C=1000 / rows)
+
+
+def timed(fit: Any) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = fit()
+    return time.perf_counter() - start, result
+
+
+def peak() -> float:
+    """Peak memory of this process in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def listed(peaks: dict[str, float]) -> str:
+    return " and ".join(f"{value:.2f}" for value in peaks.values())
+
+
+class Passes:
+    """Counts questions to the blocks, and bytes over the loopback device."""
+
+    def __init__(self) -> None:
+        self.count, self.collect = 0, rows_in_blocks.Job.collect
+
+    def __enter__(self) -> Passes:
+        def counted(job: Any, *arguments: Any, **options: Any) -> Any:
+            self.count += 1
+            return self.collect(job, *arguments, **options)
+
+        rows_in_blocks.Job.collect = counted  # type: ignore[method-assign]
+        self.start = self._bytes()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bytes = self._bytes() - self.start
+        rows_in_blocks.Job.collect = self.collect  # type: ignore[method-assign]
+
+    @staticmethod
+    def _bytes() -> int:
+        lines = Path("/proc/net/dev").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if "lo:" in line)
+
+
+def cluster(**options: Any) -> Any:
+    from distributed import Client, LocalCluster
+
+    return Client(
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None, **options)
+    )
+
+
+def compare(blocks: int = 4) -> None:
+    from dask import persist
+    from distributed import wait
+
+    for i in range(blocks):
+        write(i)
+    n = blocks * ROWS
+    X = sp.vstack([read(i) for i in range(blocks)]).tocsr()
+    y = np.concatenate([labels(i) for i in range(blocks)])
+    model(n).fit(X[:1000], y[:1000])  # compile
+    here, one = timed(lambda: model(n).fit(X, y))
+    print(f"memory, two threads: {here:.2f} s, {one.n_iter_} steps", flush=True)
+    with cluster() as client:
+        lazy = persist(*collections(blocks))
+        wait(lazy)
+        client.run(model(n).fit, X[:1000], y[:1000])
+        with Passes() as passes:
+            there, two = timed(lambda: model(n).fit(*lazy))
+        peaks = client.run(peak)
+        small = [
+            part.blocks[:blocks].map_blocks(lambda p: p[:100], chunks=c)
+            for part, c in zip(lazy, ((100, FEATURES), (100,)), strict=True)
+        ]
+        small = persist(*small)
+        wait(small)
+        model(n).fit(*small)
+        with Passes() as light:
+            tiny, _ = timed(lambda: model(n).fit(*small))
+    size = sum(part.nbytes for part in (X.data, X.indices, X.indptr)) / 2**30
+    each = 1e3 * tiny / light.count
+    print(f"two workers of one thread: {there:.2f} s, {two.n_iter_} steps: "
+          f"{there / here:.2f} of memory's time (goal: 1.6)")  # fmt: skip
+    print(f"objectives differ by {abs(two.objective_ / one.objective_ - 1):.1e}")
+    print(f"{passes.count} passes, {passes.bytes / passes.count / 1e6:.2f} MB over the "
+          f"network and {each:.1f} ms of scheduling in each")  # fmt: skip
+    print(f"peak of the workers {listed(peaks)} GiB, their blocks {size / 2:.2f} each")
+    facts = {"passes": passes.count, "seconds": there, "rows": n, "scheduling": each,
+             "blocks": blocks}  # fmt: skip
+    MEASURED.write_text(json.dumps(facts))
+
+
+def beyond(rows: int) -> None:
+    blocks = rows // ROWS
+    for i in range(blocks):
+        write(i)
+    size = sum((FOLDER / f"{i}.npz").stat().st_size for i in range(blocks))
+    limit = int(LIMIT * size) + (400 << 20)  # and what Python and its modules take
+    with cluster(memory_limit=limit, local_directory=str(FOLDER)) as client:
+        with Passes() as passes:
+            seconds, fitted = timed(lambda: model(rows).fit(*collections(blocks)))
+        peaks = client.run(peak)
+    print(f"{rows:,} rows, {size / 2**30:.1f} GiB, on two workers of at most "
+          f"{limit / 2**30:.1f} GiB: {seconds:.0f} s, {fitted.n_iter_} steps, "
+          f"{passes.count} passes")  # fmt: skip
+    print(f"peak of the workers {listed(peaks)} GiB, of the caller {peak():.2f} GiB")
+
+
+def predict() -> None:
+    """Seconds for 1e8 and 1e9 rows, from what `compare` measured."""
+    facts = json.loads(MEASURED.read_text())
+    per_task = facts["scheduling"] / 1e3 / facts["blocks"]
+    passes = facts["passes"]
+    work = facts["seconds"] - passes * facts["scheduling"] / 1e3
+    per_row = 2 * work / facts["rows"] / passes  # of one thread
+    answer = 8 * FEATURES / 1.25e9  # seconds for one answer at 10 Gbit/s
+    print("| workers | 1e8 rows | 1e9 rows |\n|---|---|---|")
+    for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+        cells = []
+        for rows in (1e8, 1e9):
+            blocks = max(workers, int(rows / 2_500_000))
+            compute = rows * per_row / workers
+            scheduling = blocks * per_task
+            network = (blocks / workers + workers) * answer
+            cells.append(f"{passes * (compute + scheduling + network):,.0f} s")
+        print(f"| {workers} | {' | '.join(cells)} |")
+    print(f"\nAssumptions: one thread per worker, {1e9 * per_row:.0f} ns per row and "
+          f"pass, {passes} passes, {1e3 * per_task:.1f} ms of scheduling per task, "
+          "blocks of 2,500,000 rows or one per worker, 10 Gbit/s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    command, *rest = sys.argv[1:] or ["compare"]
+    {"compare": compare, "beyond": beyond, "predict": predict}[command](*map(int, rest))

@@ -1,0 +1,543 @@
+"""Rows in blocks, which Dask keeps on the workers of a cluster or in this process.
+
+The caller knows how many rows and features there are, never the rows. Work on them is
+one task per block, whose answers are added in a fixed order, so that every run gives
+the same bits, whichever worker did what. A block is made by a task, from the graph that
+the user's collection brings: one that is lost with its worker is made again. What a
+worker remembers of a block beyond its rows can be worked out anew from what each task
+is told, so that nothing but time is lost with it, nor when Dask spills it to disk.
+
+Dask is imported where it is needed, inside functions: it is an extra.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property, partial, wraps
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from noiseproof._rows.base import Array, Design
+from noiseproof._rows.matrices import canonical, density, missing_features, values
+from noiseproof._rows.threads import alone
+
+_FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the end
+_INLINE = 1 << 20  # bytes that all tasks of a pass may carry; more goes by itself
+_REMEMBERED = 2  # terms that may be at work on the same rows in turns
+_PATIENCE = 60.0  # seconds to wait for a first worker, or for one to come back
+_ROOM = 1 << 21  # numbers per block in an array of one per class and row, or feature
+_GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot go on; what was done so far is kept."""
+
+
+_reading: ContextVar[list[BlockDesign] | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def freeing() -> Iterator[None]:
+    """A context at whose end a cluster is rid of what reading has put there.
+
+    That happens whatever ends it, and though somebody may still look at a traceback.
+    """
+    designs: list[BlockDesign] = []
+    token = _reading.set(designs)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+        for design in designs:
+            design.release()
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether X is a Dask collection: something that is known by its graph."""
+    return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__ is not None
+
+
+class Block:
+    """Some rows, checked, as a worker keeps them.
+
+    Parameters
+    ----------
+    part : array, sparse matrix or data frame
+        The rows, as the user's collection has them.
+    options : dict
+        How `check_array` reads them.
+    """
+
+    def __init__(self, part: Any, options: dict[str, Any]):
+        read = check_array(part, ensure_min_samples=0, input_name="X", **options)
+        self.X = _settled(canonical(read))
+        self.missing = missing_features(self.X)
+        self._memories: dict[str, Memory] = {}
+
+    @cached_property
+    def design(self) -> Design:
+        """The rows as a design, which is made when it is first needed."""
+        from noiseproof._rows.reading import as_design
+
+        return as_design(self.X, self.missing is not None)
+
+    def memory(self, owner: str) -> Memory:
+        """What is remembered for one owner; the others are soon forgotten."""
+        found = self._memories.pop(owner, None) or Memory()
+        while len(self._memories) >= _REMEMBERED:
+            del self._memories[next(iter(self._memories))]
+        self._memories[owner] = found
+        return found
+
+    def __sizeof__(self) -> int:
+        return int(values(self.X).nbytes) + sum(
+            getattr(self.X, name).nbytes
+            for name in ("indices", "indptr")
+            if hasattr(self.X, name)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows only: the rest can be worked out again."""
+        return {"X": self.X, "missing": self.missing}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.X, self.missing = _settled(state["X"]), state["missing"]
+        self._memories = {}
+
+
+def _settled(X: Any) -> Any:
+    """X where arithmetic has the same bits wherever it was before.
+
+    What comes over the network may lie at any address, and NumPy leaves an array that
+    is not aligned, or has gaps, to other loops than BLAS.
+    """
+    if density(X) is None:
+        return np.require(X, requirements=["A", "F" if X.flags.f_contiguous else "C"])
+    for name in ("data", "indices", "indptr"):
+        setattr(X, name, np.require(getattr(X, name), requirements="A"))
+    return X
+
+
+class Memory:
+    """Steps of a computation, each resting on the one before."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[Any, Any]] = []
+
+    def step(self, level: int, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made for `key` at a level, or now; deeper levels are forgotten."""
+        steps = self._steps
+        if len(steps) <= level or steps[level][0] != key:
+            del steps[level:]  # first, so that old and new are not held at once
+            steps.append((key, make()))
+        return steps[level][1]
+
+
+def _summary(block: Block) -> tuple[Any, ...]:
+    with alone():
+        lowest = block.design.minimum() if block.X.shape[0] else 0.0
+    return block.X.shape, block.X.dtype, block.missing, lowest
+
+
+class BlockDesign(Design):
+    """A Dask array in chunks of rows, dense or CSR, or a data frame of numbers.
+
+    It has no verbs that give one number per row, as these stay with the blocks. Work is
+    handed to the blocks instead, by a `Job`.
+
+    Parameters
+    ----------
+    X : Dask array or data frame
+        The rows.
+    options : dict
+        How `check_array` reads each block.
+
+    Attributes
+    ----------
+    rows : list of int
+        Rows of each block; empty ones are left out.
+    missing : array of bool or None
+        Features that are missing somewhere.
+    """
+
+    in_blocks = True
+
+    def __init__(self, X: Any, options: dict[str, Any]):
+        import dask
+
+        load = dask.delayed(partial(Block, options=options), pure=False)
+        blocks = dask.persist(*map(load, _parts(X)))
+        self._held = [*blocks]
+        if (designs := _reading.get()) is not None:
+            designs.append(self)
+        facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
+        shapes, dtypes, missing, lowest = zip(*facts, strict=True)
+        kept = [i for i, (n, _) in enumerate(shapes) if n]
+        if not kept:
+            raise ValueError("Found array with 0 sample(s): every block of X is empty.")
+        self._of, self._kept = len(blocks), kept
+        self.blocks = [blocks[i] for i in kept]
+        self.rows = [shapes[i][0] for i in kept]
+        self.shape = (sum(self.rows), shapes[kept[0]][1])
+        self.dtype = np.result_type(*(dtypes[i] for i in kept))
+        found = [mask for mask in missing if mask is not None]
+        self.missing = np.logical_or.reduce(found) if found else None
+        self._lowest = min(lowest)
+
+    @property
+    def classes_at_once(self) -> int:
+        """As many as a worker has room for with its largest block."""
+        return max(1, _ROOM // max(*self.rows, self.shape[1]))
+
+    def minimum(self) -> float:
+        return self._lowest
+
+    def full(self, value: float, k: int | None = None) -> Any:
+        import dask.array as da
+
+        chunks = ((k,), tuple(self.rows)) if k else (tuple(self.rows),)
+        return da.full([sum(sizes) for sizes in chunks], value, chunks=chunks)
+
+    def column(
+        self, column: Any, name: str, read: Callable[[Any], Any], dtype: Any
+    ) -> Any:
+        """One value per row, as a Dask array whose chunks are those of X."""
+        import dask
+        import dask.array as da
+
+        if is_lazy(column):
+            parts = _parts(column)
+            if len(parts) != self._of:
+                raise ValueError(
+                    f"{name} has {len(parts)} blocks, but X has {self._of}; rechunk "
+                    f"{name} like X, as with {name}.rechunk(X.chunks[0])."
+                )
+            parts = [parts[i] for i in self._kept]
+        else:
+            whole = read(column)
+            if len(whole) != self.shape[0]:
+                raise ValueError(
+                    f"X has {self.shape[0]} rows, but {name} has {len(whole)}."
+                )
+            ends = np.cumsum(self.rows)[:-1]
+            parts = [dask.delayed(part, pure=False) for part in np.split(whole, ends)]
+        cut = dask.delayed(partial(_column, name=name, read=read), pure=False)
+        parts = dask.persist(*map(cut, parts, self.rows))
+        self._held += parts
+        return da.concatenate(
+            [
+                da.from_delayed(part, (n,), dtype=dtype)
+                for part, n in zip(parts, self.rows, strict=True)
+            ]
+        )
+
+    def job(self, make: Callable[..., Any], *columns: Any) -> Job:
+        """Work on the blocks, each with its part of the columns (k, n) or (n,)."""
+        return Job(self.blocks, list(columns), make, self._held)
+
+    def release(self) -> None:
+        """Let go of the blocks, wherever they are."""
+        if "distributed" in sys.modules:
+            from distributed.client import futures_of
+
+            for future in futures_of(self._held):
+                future.release()
+        self._held.clear()
+
+
+def check_blocks(X: Any) -> Any:
+    """What stands for the rows of a collection: none, with its names and dtype."""
+    if hasattr(X, "columns"):
+        words = [name for name, kind in X.dtypes.items() if kind.kind not in "buif"]
+        if words:
+            raise ValueError(
+                f"Column {words[0]!r} of X holds no numbers (its dtype is "
+                f"{X.dtypes[words[0]]}); drop it or encode it."
+            )
+        return X._meta
+    if not hasattr(X, "chunks") or X.ndim != 2 or np.isnan(X.shape[1]):
+        raise ValueError(
+            "X must be a Dask array of two dimensions, with a known number of columns, "
+            f"or a Dask data frame; got {X!r}."
+        )
+    if len(X.chunks[1]) > 1:
+        raise ValueError(
+            f"X is cut in {len(X.chunks[1])} chunks of columns, but a block must have "
+            "whole rows; use X.rechunk({1: -1})."
+        )
+    return np.empty((0, X.shape[1]), X.dtype)
+
+
+def _parts(X: Any) -> list[Any]:
+    """The blocks of rows of a collection, each to be computed by itself."""
+    parts = X.to_delayed()
+    return list(np.ravel(parts)) if isinstance(parts, np.ndarray) else list(parts)
+
+
+def _column(part: Any, rows: int, name: str, read: Callable[[Any], Any]) -> Any:
+    """One value per row of a block, or one clear sentence."""
+    column = read(part)
+    if len(column) != rows:
+        raise ValueError(
+            f"A block of X has {rows} rows, but that of {name} {len(column)}; rechunk "
+            f"{name} like X."
+        )
+    return column
+
+
+def labels_of(part: Any) -> NDArray[Any]:
+    """Class labels of any dtype."""
+    y = column_or_1d(part)
+    if y.dtype.kind == "f":
+        check_array(y, ensure_2d=False, ensure_min_samples=0, input_name="y")
+    return y
+
+
+def numbers_of(part: Any, name: str) -> Array:
+    """Finite numbers."""
+    options: dict[str, Any] = {"ensure_2d": False, "ensure_min_samples": 0}
+    y = check_array(column_or_1d(part), dtype=np.float64, input_name=name, **options)
+    return np.asarray(y)
+
+
+def weights_of(part: Any) -> Array:
+    """Finite numbers, none below zero."""
+    weights = numbers_of(part, "sample_weight")
+    if weights.size and weights.min() < 0:
+        raise ValueError("Negative values in data passed to `sample_weight`")
+    return weights
+
+
+def distinct(y: Any) -> tuple[NDArray[Any], Any]:
+    """The different labels, and which of them each row has: an array as `y` is."""
+    if not is_lazy(y):
+        check_classification_targets(y)
+        return np.unique(y, return_inverse=True)
+    import dask
+
+    find = dask.delayed(_distinct, pure=False)
+    classes = np.unique(np.concatenate(compute([find(p) for p in y.to_delayed()])))
+    return classes, y.map_blocks(lambda part: classes.searchsorted(part), dtype=int)
+
+
+def _distinct(part: NDArray[Any]) -> NDArray[Any]:
+    check_classification_targets(part)
+    return np.unique(part)
+
+
+def look_up(table: Array, labels: Any) -> Any:
+    """`table[labels]`, an array as `labels` is."""
+    if is_lazy(labels):
+        return labels.map_blocks(lambda part: table[part], dtype=table.dtype)
+    return table[labels]
+
+
+class Shared:
+    """A value that the tasks of a pass get by itself, since it is large."""
+
+    def __init__(self, graph: dict[str, Any]):
+        self.graph = graph
+
+    def __reduce__(self) -> Any:
+        return Shared, ({},)  # among the words of a question it only marks a place
+
+
+class Job:
+    """Questions to all blocks, whose answers are added up.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        The rows.
+    columns : list of Dask arrays
+        What belongs to them, of shape (n,) or (k, n), in chunks of the same rows.
+    make : object
+        Told to every task.
+    held : list
+        Gets what is put on the cluster, to be released with the blocks.
+    """
+
+    def __init__(
+        self, blocks: list[Any], columns: list[Any], make: Any, held: list[Any]
+    ):
+        import dask
+        from dask.core import flatten
+
+        self._owner = uuid.uuid4().hex
+        self._numbers = count()
+        columns = [*dask.persist(*columns)]
+        tool = dask.persist(dask.delayed(make, pure=False))
+        held += [*columns, *tool]
+        self._held = held
+        self._graph: dict[Any, Any] = {}
+        for part in (*blocks, *columns, *tool):
+            self._graph.update(part.__dask_graph__())
+        keys = [[block.key for block in blocks]]
+        keys += [list(flatten(column.__dask_keys__())) for column in columns]
+        self._rows = [(*row, tool[0].key) for row in zip(*keys, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def share(self, value: Any, *, keep: bool = False) -> Any:
+        """An array for the tasks of one pass, or of many: a large one travels once."""
+        if value is None or value.nbytes * len(self) <= _INLINE:
+            return value
+        key = f"shared-{uuid.uuid4().hex}"
+        if not keep:
+            return Shared({key: value})
+        import dask
+
+        (sent,) = dask.persist(dask.delayed(value, name=key))
+        return Shared(dict(sent.__dask_graph__()))
+
+    def number(self) -> int:
+        """One more number that nothing else in this job has."""
+        return next(self._numbers)
+
+    def ask(self, work: Callable[..., Any], *question: Any) -> Any:
+        """Σ work(design and memory of a block, *columns, make, *question)."""
+        answer = total(*self.collect(work, *question, reduce=total))
+        return np.require(answer, requirements=["A", "W"])
+
+    def collect(
+        self,
+        work: Callable[..., Any],
+        *question: Any,
+        reduce: Callable[..., Any] | None = None,
+    ) -> list[Any]:
+        """The answers of the blocks, in their order, reduced to a few if asked."""
+        graph, pass_id = dict(self._graph), uuid.uuid4().hex
+        shared = [word.graph for word in question if isinstance(word, Shared)]
+        for part in shared:
+            graph.update(part)
+        extra = [key for part in shared for key in part]
+        call = partial(_at_work, work, self._owner, question)
+        keys = [f"block-{pass_id}-{i}" for i in range(len(self))]
+        for key, rows in zip(keys, self._rows, strict=True):
+            graph[key] = (call, len(extra), *rows, *extra)
+        while reduce is not None and len(keys) > _FAN_IN:
+            groups = [keys[i : i + _FAN_IN] for i in range(0, len(keys), _FAN_IN)]
+            keys = [f"sum-{group[0]}" for group in groups]
+            graph |= {k: (reduce, *g) for k, g in zip(keys, groups, strict=True)}
+        return _results(graph, keys)
+
+
+def _at_work(
+    work: Callable[..., Any],
+    owner: str,
+    question: tuple[Any, ...],
+    n_shared: int,
+    block: Block,
+    *rest: Any,
+) -> Any:
+    """Ask a block, with what comes by itself put in its place in the question."""
+    rows, shared = rest[: len(rest) - n_shared], iter(rest[len(rest) - n_shared :])
+    words = [next(shared) if isinstance(word, Shared) else word for word in question]
+    given = [_settled(x) if isinstance(x, np.ndarray) else x for x in (*rows, *words)]
+    with alone():
+        return work(block.design, block.memory(owner), *given)
+
+
+def total(*parts: Array) -> Array:
+    """The sum, from the first to the last."""
+    return sum(parts[1:], parts[0])
+
+
+def compute(tasks: list[Any]) -> list[Any]:
+    """Results of delayed tasks."""
+    graph: dict[Any, Any] = {}
+    for task in tasks:
+        graph.update(task.__dask_graph__())
+    return _results(graph, [task.key for task in tasks])
+
+
+def _results(graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
+    """Values of some keys of a graph; on a cluster, waiting for workers has an end."""
+    import dask
+    from dask.base import get_scheduler
+
+    get = get_scheduler() or dask.threaded.get
+    client = getattr(get, "__self__", None)
+    if client is None:
+        return list(get(graph, keys))
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    try:
+        return _gathered(client, client.get(graph, keys, sync=False))
+    except KilledWorker as error:
+        raise ClusterError(
+            "Workers of the Dask cluster died again and again at the same task; give "
+            "them more memory or use smaller chunks, and fit again, with "
+            "warm_start=True to go on from here."
+        ) from error
+    except (CancelledError, CommClosedError, OSError) as error:
+        raise ClusterError(
+            "The connection to the Dask scheduler is lost; connect to a cluster and "
+            "fit again, with warm_start=True to go on from here."
+        ) from error
+
+
+def _gathered(client: Any, futures: list[Any]) -> list[Any]:
+    from distributed import TimeoutError, wait
+
+    waited = 0.0
+    try:
+        while waited <= _PATIENCE:
+            try:
+                wait(futures, timeout=_GLANCE)
+                return list(client.gather(futures))
+            except TimeoutError:
+                waited = 0.0 if client.nthreads() else waited + _GLANCE
+    finally:
+        for future in futures:
+            future.release()
+    raise ClusterError(
+        f"The Dask cluster has had no worker for {waited:.0f} s; start some and fit "
+        "again, with warm_start=True to go on from here."
+    )
+
+
+def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method that answers rows with rows take a Dask collection, lazily.
+
+    What it returns is a Dask array, with the chunks of X.
+    """
+
+    @wraps(method)
+    def answer(self: Any, X: Any) -> Any:
+        return _mapped(partial(method, self), X) if is_lazy(X) else method(self, X)
+
+    return answer
+
+
+def _mapped(method: Callable[[Any], Any], X: Any) -> Any:
+    none = check_blocks(X)
+    zeros = np.zeros((1, none.shape[1]))
+    if hasattr(none, "columns"):
+        zeros = type(none)(zeros, columns=none.columns)
+    empty = method(zeros)[:0]
+
+    def answer(part: Any) -> Any:
+        return method(part) if part.shape[0] else empty
+
+    if hasattr(none, "columns"):
+        return X.map_partitions(answer, meta=empty)
+    chunks = (X.chunks[0], empty.shape[1:])[: empty.ndim]
+    gone = 1 if empty.ndim == 1 else None
+    return X.map_blocks(
+        answer, dtype=empty.dtype, chunks=chunks, drop_axis=gone, meta=empty
+    )
