@@ -9,12 +9,12 @@ import numpy as np
 import typer
 
 from noiseproof.cli.options import (
+    AnyModel,
     AttackOption,
     Data,
     GroupsOption,
     Json,
     Levels,
-    Model,
     Target,
     parse_attack,
     parse_levels,
@@ -26,7 +26,7 @@ _SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def certify(
-    model: Model,
+    model: AnyModel,
     data: Data,
     target: Target = None,
     budget: Annotated[
@@ -84,6 +84,28 @@ def _budgets(certificates: Any) -> list[float]:
     return [count for count in _COUNTS if count <= last] or [0]
 
 
+def _median(certificates: Any) -> str:
+    """What it takes to change a prediction, in a sentence or two."""
+    budget, exact = certificates.budget, int(certificates.exact.sum())
+    many = np.isfinite(budget).mean() < 0.5
+    takes = (
+        "Nothing changes most predictions"
+        if many
+        else (
+            f"It takes {float(np.median(budget)):.4g} (median) to change a prediction"
+        )
+    )
+    if certificates.deletion_budget is not None:
+        gone = float(np.median(certificates.deletion_budget))
+        left = f", {gone:.4g} if they go missing" if np.isfinite(gone) else ""
+        return f"{takes}{left}; at least, by the votes."
+    if exact == len(budget):
+        return f"{takes}; all budgets are exact."
+    return (
+        f"{takes}; {exact:,} of {len(budget):,} budgets are exact, others at least so."
+    )
+
+
 def _show(
     certificates: Any, levels: list[float], budget: float | None, json: bool
 ) -> None:
@@ -104,17 +126,17 @@ def _show(
             }
         )
         return
-    n, exact = len(certificates.budget), int(certificates.exact.sum())
+    n = len(certificates.budget)
     say(f"Accuracy on {n:,} rows, proven for any change up to the budget:")
-    show_table(
-        {
-            f"budget ({certificates.unit})": [f"{level:g}" for level in levels],
-            "certified accuracy": [f"{share:.3f}" for share in accuracy],
-        }
-    )
-    say(
-        f"It takes {median:g} (median) to change a prediction; {exact:,} of them exact."
-    )
+    columns = {
+        f"budget ({certificates.unit})": [f"{level:g}" for level in levels],
+        "certified accuracy": [f"{share:.3f}" for share in accuracy],
+    }
+    if certificates.deletion_budget is not None:
+        missing = certificates.for_missing().accuracy_at(levels)
+        columns["if they go missing"] = [f"{share:.3f}" for share in missing]
+    show_table(columns)
+    say(_median(certificates))
     if risk is not None:
         say(
             "With 95 % confidence, a new row is or can be made wrong within "

@@ -32,14 +32,13 @@ def evaluate(
     data: Data,
     target: Target = None,
     noise: Annotated[
-        str | None,
+        str,
         typer.Option(
             help="What happens: missing (each cell is empty with the probability of "
             "the level, and the model knows), delete (it reads as zero), delete-count, "
-            "dropout, gaussian, laplace or poisson. Default: missing for models that "
-            "were chosen for it, else delete."
+            "missing-groups, delete-groups, dropout, gaussian, laplace or poisson."
         ),
-    ] = None,
+    ] = "missing",
     attack: AttackOption = None,
     levels: Levels = None,
     repeats: Repeats = 10,
@@ -50,42 +49,43 @@ def evaluate(
     """Score models on a table whose features die, get noisy or are attacked.
 
     Prints the accuracy (R² for quantities) at each level, and which columns or sensors
-    cost most when they are lost. Features are deleted behind the scaler, where nothing
-    means average; missing cells are empty in the table itself.
+    cost most when they are lost. Cells are missing or deleted in the table itself; a
+    model that refuses empty cells gets the means of their columns. Noise and attacks
+    act behind the scaler.
 
     \b
     Examples:
       noiseproof evaluate model.npf test.csv --target y
       noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
-      noiseproof evaluate model.npf test.csv -t y --noise missing --levels 0,0.5
+      noiseproof evaluate model.npf test.csv -t y --noise delete --levels 0,0.5
       noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
     """
     from noiseproof.cli.files import open_models, read_for
+    from noiseproof.cli.tune import space_of
     from noiseproof.evaluation import robustness_curve
 
-    perturb = (
-        parse_attack(attack) if attack else parse_perturbation(noise or "delete")[0]
-    )
+    perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
     sensors = None if groups is None else read_groups(groups)
     saved = open_models(models)
-    if not (attack or noise) and any(one.knows_missing for one in saved.values()):
-        perturb = "missing"
-    known = perturb == "missing"
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))
     d = first.split(table.X[:1])[1].shape[1]
+    by_group = isinstance(perturb, str) and perturb.endswith("groups")
     curve = robustness_curve(
         {name: one.model for name, one in saved.items()},
         *(table.X, table.y, perturb),
         parse_levels(levels) if levels else _default_levels(perturb, d),
-        scoring=first.scoring,
+        groups=sensors if by_group else None,
+        scoring=first.scoring_of(table.y),
         n_repeats=repeats,
         random_state=seed,
-        space="input" if known else "model",
+        space=space_of(perturb),
     )
+    zero = isinstance(perturb, str) and perturb.startswith("delete")
     fragile = {
-        name: _fragility(one, table, sensors, known) for name, one in saved.items()
+        name: _fragility(one, table, sensors, "zero" if zero else "nan")
+        for name, one in saved.items()
     }
     if json:
         _show_json(curve, fragile, table, data)
@@ -103,33 +103,28 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
     return list(part.default_levels(d))
 
 
-def _fragility(
-    saved: Any, table: Any, sensors: dict[str, list[str]] | None, known: bool
-) -> Any:
-    """What losing each column, or each sensor, costs the model."""
+def _fragility(saved: Any, table: Any, sensors: Any, deleted_as: str) -> Any:
+    """What losing each column, or each sensor, costs the model.
+
+    A model that averages predicts many rows for each, so it is asked about fewer.
+    """
     from dataclasses import replace
 
     import numpy as np
 
-    from noiseproof._pipelines import transform, unwrap
     from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import feature_fragility
-    from noiseproof.groups import column_groups, feature_names, features_behind
 
-    if known:  # one prediction of all rows for each column: of fewer if they are many
-        rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
-        if saved.takes_raw_rows and len(table.y) > rows:
-            some = np.random.default_rng(0).permutation(len(table.y))[:rows]
-            table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
-        options = {"groups": sensors, "scoring": saved.scoring, "deleted_as": "nan"}
-        return feature_fragility(saved.model, table.X, table.y, **options)
-    steps, model = unwrap(saved.model)
-    X = transform(steps, table.X)
-    names = [str(name) for name in feature_names(saved.model, table.X)]
-    features = features_behind(saved.model, names, X.shape[1])
-    columns = list(dict.fromkeys(feature.column for feature in features))
-    groups: Any = column_groups(features, columns, sensors)
-    return feature_fragility(model, X, table.y, groups=groups, scoring=saved.scoring)
+    rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
+    if saved.takes_raw_rows and len(table.y) > rows:
+        some = np.random.default_rng(0).permutation(len(table.y))[:rows]
+        table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
+    return feature_fragility(
+        *(saved.model, table.X, table.y),
+        groups=sensors,
+        scoring=saved.scoring_of(table.y),
+        deleted_as=deleted_as,
+    )
 
 
 def _show_json(curve: Any, fragile: dict[str, Any], table: Any, data: Path) -> None:
@@ -167,9 +162,14 @@ def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> No
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
     say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
     show_table(columns)
-    fate = next(iter(fragile.values())).fate
+    if curve.note:
+        say(curve.note)
+    fate = next(iter(fragile.values())).fate if len(fragile) == 1 else "lost"
     say(f"Change of it with a {kind} {fate}, the worst first:")
     show_table(_changes(fragile, kind))
+    left_out = len(next(iter(fragile.values())).names) - _SHOWN
+    if left_out > 0:
+        say(f"{left_out} more {kind}s cost less; --json has them all.")
 
 
 def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:

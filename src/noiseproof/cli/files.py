@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +12,7 @@ import numpy as np
 
 from noiseproof._pipelines import transform, unwrap
 from noiseproof.cli.output import note
-from noiseproof.io import load_with_notes
+from noiseproof.io import is_foreign, load_with_notes, open_foreign
 from noiseproof.tables import Table, TableEncoder, TableError, read_table
 
 
@@ -32,18 +34,13 @@ class Saved(NamedTuple):
         """Whether it sees the table itself, and encodes it later."""
         return self.encoder is not None and hasattr(self.model, "estimator_")
 
-    @property
-    def knows_missing(self) -> bool:
-        """Whether it was chosen for cells that are known to be missing."""
-        tuned = str(self.notes.get("training", {}).get("tuned_for", ""))
-        return self.takes_raw_rows or tuned.startswith("missing")
-
-    @property
-    def scoring(self) -> str:
-        """How to score it."""
+    def scoring_of(self, y: Any) -> str:
+        """How to score it: as it says, or by targets with fractions if it does not."""
         from sklearn.base import is_regressor
 
-        return "r2" if is_regressor(self.model) else "accuracy"
+        if hasattr(self.model, "__sklearn_tags__"):
+            return "r2" if is_regressor(self.model) else "accuracy"
+        return "r2" if np.asarray(y).dtype.kind == "f" else "accuracy"
 
     def split(self, X: Any) -> tuple[Any, Any]:
         """The model behind the encoder, and X as it gets it."""
@@ -59,14 +56,28 @@ class Saved(NamedTuple):
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
 
-def open_model(path: Path) -> Saved:
-    """Load a model and its notes, from a file or a pipe."""
+def open_model(path: Path, *, foreign: bool = True) -> Saved:
+    """Load a model and its notes, from a file or a pipe; or a model from elsewhere."""
+    if foreign and is_foreign(path):
+        return Saved(open_foreign(path), {})
     return Saved(*load_with_notes(path))
+
+
+def read_data(path: Path, target: str | None, **options: Any) -> Table:
+    """Read a table from a file, or from the standard input if its name is -."""
+    if str(path) != "-":
+        return read_table(path, target, strict=False, **options)
+    data = sys.stdin.buffer.read()
+    suffix = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz"}.get(data[:4], ".csv")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"input{suffix}"
+        copy.write_bytes(data)
+        return read_table(copy, target, strict=False, **options)
 
 
 def open_models(paths: list[Path]) -> dict[str, Saved]:
     """Load models, by the shortest names that tell them apart."""
-    stems = [path.stem for path in paths]
+    stems = [path.name if is_foreign(path) else path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     return {name: open_model(path) for name, path in zip(names, paths, strict=True)}
 
@@ -86,7 +97,7 @@ def read_for(
         and getattr(first.model, "classes_", np.zeros(1)).dtype.kind in "UO"
     ):
         text.add(target)
-    table = read_table(
+    table = read_data(
         path,
         target,
         text=text,

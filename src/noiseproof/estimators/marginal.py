@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -63,7 +64,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     missing: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "noise": [Real, Noise, None],
+        "noise": [Real, Noise, Mapping, StrOptions({"auto"}), None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "solver": [str],
@@ -85,7 +86,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
-    ) -> Any:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -109,7 +110,8 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
         X, y = read_training(self, X, y, **self._reading)
-        noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
+        names = getattr(self, "feature_names_in_", range(X.shape[1]))
+        self.noise_ = noise = noise.on(names, X.shape[0])
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )

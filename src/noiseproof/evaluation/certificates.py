@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,6 +193,20 @@ class Certificates(Result):
         for name in names:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def for_missing(self) -> Certificates:
+        """Of a model that votes: the certificates for features that go missing.
+
+        Returns
+        -------
+        certificates : Certificates
+            With `deletion_budget` as their budget.
+        """
+        if self.deletion_budget is None:
+            raise ValueError(
+                "Only models that vote have a budget of their own for missing features."
+            )
+        return replace(self, budget=self.deletion_budget, deletion_budget=None)
 
     def accuracy_at(self, budget: ArrayLike) -> Any:
         """Share of rows that are right and stay right whatever this budget buys.

@@ -96,7 +96,8 @@ def _classifier(model: Any) -> Any:
         plain = LogisticRegression()
     else:
         plain = SGDClassifier(loss="log_loss")
-    coef, intercept = np.array(model.coef_), np.array(model.intercept_)
+    scale = getattr(model, "scale_", 1.0)  # of calibrated probabilities
+    coef, intercept = scale * np.array(model.coef_), scale * np.array(model.intercept_)
     if len(classes) == 2 and len(coef) == 2:  # scikit-learn has one row for two classes
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept
