@@ -40,6 +40,7 @@ _ITERATIONS = 50  # of boosting, for each class
 _COPIES = 3  # incomplete ones of every row, beside the row itself
 _KERNEL_ROWS = 5_000  # more make a kernel machine slow
 _NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
+_PREDICTIONS = 2_000  # of a contender on rows held out, at least
 _FEW_GROUPS = 6  # up to 64 patterns of outages
 _SMALL = 500_000  # cells
 _FEW = 20  # so many different numbers may be classes
@@ -76,7 +77,7 @@ def recommend(
     max_rows: int = 20_000,
     scoring: Any = None,
     cv: Any = 5,
-    n_repeats: int = 2,
+    n_repeats: int | None = None,
     random_state: int = 0,
     progress: Any = None,
     **options: Any,
@@ -107,7 +108,10 @@ def recommend(
     max_rows : int, default=20_000
         Contenders are judged on a random sample of so many rows; the best is fitted on
         all.
-    scoring, cv, n_repeats, random_state, progress, **options
+    n_repeats : int, default=None
+        Draws of what is expected for each fold; None means 2, and up to 10 where rows
+        are so few that it costs little.
+    scoring, cv, random_state, progress, **options
         As in `noiseproof.evaluation.contest`.
 
     Returns
@@ -133,6 +137,8 @@ def recommend(
     if len(y) > max_rows:
         rows = np.random.default_rng(random_state).permutation(len(y))[:max_rows]
     some = _safe_indexing(X, rows)
+    if n_repeats is None:
+        n_repeats = int(np.clip(_PREDICTIONS // len(rows), 2, 10))
     expected = "missing" if known else perturb
     classify = not is_quantity(y) if task is None else task == "classification"
     contenders = portfolio(

@@ -101,9 +101,8 @@ def _median(certificates: Any) -> str:
         return f"{takes}{left}; at least, by the votes."
     if exact == len(budget):
         return f"{takes}; all budgets are exact."
-    return (
-        f"{takes}; {exact:,} of {len(budget):,} budgets are exact, others at least so."
-    )
+    bounds = len(budget) - exact
+    return f"{takes}; {exact:,} budgets are exact, {bounds:,} at least so high."
 
 
 def _show(

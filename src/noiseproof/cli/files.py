@@ -107,7 +107,7 @@ def read_for(
     if labelled:
         require_target(table, path)
         _check_labels(first.model, table, path)
-    _note_extra(encoders, table, [s.notes.get("target") for s in saved])
+    table = _without_extra(encoders, table, [s.notes.get("target") for s in saved])
     return _aligned(saved, table)
 
 
@@ -149,15 +149,20 @@ def _few(values: Any) -> str:
     return shown + (" ..." if len(values) > 4 else "")
 
 
-def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) -> None:
+def _without_extra(
+    encoders: list[TableEncoder], table: Table, targets: list[Any]
+) -> Table:
+    """The table without columns that no model was trained on, with a note."""
     if not encoders or not table.names:
-        return
+        return table
     known = {name for e in encoders for name in getattr(e, "feature_names_in_", [])}
     extra = [name for name in table.names if name not in known and name not in targets]
     if known and extra:
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
         note(f"Note: ignored, as training had no such column: {names}{more}.")
+    left = [name for name in table.names if not known or name in known]
+    return replace(table, X=table.X[left]) if left else table
 
 
 def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -150,14 +151,7 @@ def train(
     start = time.perf_counter()
     pipeline = _pipeline(estimator, columns.encoder(), table, sensors)
     how = (happening or _EXPECTED, folds or 5, seed, json)
-    found: dict[str, Any] = {}
-    if happening is not None:
-        grid = choices(pipeline, table.X, fixed)
-        best, contest = tuned(pipeline, grid, table.X, table.y, *how)
-        estimator.set_params(**best)
-        place = contest.contenders.index(contest.best)
-        score = float(contest.damaged[place].mean())
-        found = {"tuned_for": _words(happening), "tuned_score": score}
+    found = {} if happening is None else _tune(pipeline, table, fixed, *how)
     fitted = pipeline.fit(table.X, table.y)
     summary = _summary(table, fitted, model) | found
     if folds:
@@ -165,6 +159,16 @@ def train(
     summary["seconds"] = round(time.perf_counter() - start, 3)
     save(fitted, output, notes=_notes_of(table) | {"training": summary})
     _show(summary, output, json)
+
+
+def _tune(pipeline: Any, table: Any, fixed: set[str], *how: Any) -> dict[str, Any]:
+    """Give the last step the constants that are best for what will happen."""
+    grid = choices(pipeline, table.X, fixed)
+    best, contest = tuned(pipeline, grid, table.X, table.y, *how)
+    pipeline[-1].set_params(**best)
+    place = contest.contenders.index(contest.best)
+    score = float(contest.damaged[place].mean())
+    return {"tuned_for": _words(how[0]), "tuned_score": score}
 
 
 def _notes_of(table: Any) -> dict[str, Any]:
@@ -208,6 +212,8 @@ class Columns:
                 raise TableError(
                     f"{data} has no column {unknown[0]!r}, as in --{option}."
                 )
+        # the notes say so
+        warnings.filterwarnings("ignore", ".* different texts in .* leave it out")
         if self.drop:
             table = replace(table, X=table.X.drop(columns=self.drop))
         if not quiet:
@@ -521,9 +527,8 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
     if "failed" in found:
         say(f"Not cross-validated: {found['failed']}")
     elif found:
-        say(
-            f"{scoring} in {found['folds']}-fold cross-validation, {found['expected']}:"
-        )
+        folds, expected = found["folds"], found["expected"]
+        say(f"{scoring} in {folds}-fold cross-validation; damaged: {expected}:")
         show_table(
             {
                 "": list(found["clean"]),

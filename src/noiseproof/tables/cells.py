@@ -47,7 +47,7 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
 
 
 def sentinel(numbers: Any) -> float | None:
-    """A number such as -999 that stands apart from the others, and occurs repeatedly."""
+    """A number such as -999 that stands apart from the others, and is there twice."""
     values = np.unique(np.asarray(numbers, dtype=np.float64))
     values = values[~np.isnan(values)]
     for end, rest in ((0, values[1:]), (-1, values[:-1])):

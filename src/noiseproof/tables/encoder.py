@@ -162,9 +162,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, decimal, strange in self.coerced_:
             if name in X.columns:
                 numbers = as_numbers(X[name], decimal=decimal)
-                found[name] = (
-                    numbers if strange is None else numbers.mask(numbers == strange)
-                )
+                found[name] = numbers.mask(numbers == strange)
         return X.assign(**found) if found else X
 
     def _scaler(self, sparse: bool) -> Any:

@@ -1,4 +1,4 @@
-"""A look at the columns of a table: what a model would misread, and the answer to it."""
+"""A look at the columns of a table: what a model would misread, and what to do."""
 
 from __future__ import annotations
 
