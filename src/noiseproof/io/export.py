@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LogisticRegression,
     PoissonRegressor,
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
 from noiseproof.estimators import DropoutPoissonRegressor
+from noiseproof.tables import TableEncoder
 
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
 
@@ -29,6 +31,10 @@ def as_sklearn(model: Any) -> Any:
     Tools that know scikit-learn's own classes, such as exporters to ONNX, can take it
     from there. What cannot be carried over is our reading of NaN as "this feature is
     not there": the plain model refuses NaN, so write zeros instead, which is the same.
+    A `TableEncoder` in front, as the command line puts it, becomes the scalers and
+    encoders that it holds, followed by an imputer that writes these zeros; they take
+    the columns of training by name, with cells of the kinds that training had, and no
+    columns to coerce.
 
     Parameters
     ----------
@@ -58,7 +64,7 @@ def as_sklearn(model: Any) -> Any:
     """
     before, model = unwrap(model)
     if before:
-        steps = [step for _, step in before]
+        steps = [part for _, step in before for part in _plain_steps(step)]
         return make_pipeline(*steps, as_sklearn(model))
     check_is_fitted(model)
     if hasattr(model, "estimator_"):
@@ -75,6 +81,20 @@ def as_sklearn(model: Any) -> Any:
         if hasattr(model, name):
             setattr(plain, name, deepcopy(getattr(model, name)))
     return plain
+
+
+def _plain_steps(step: Any) -> list[Any]:
+    """A step of a pipeline by classes of scikit-learn alone."""
+    if not isinstance(step, TableEncoder):
+        return [step]
+    if step.coerced_:
+        names = ", ".join(repr(name) for name, *_ in step.coerced_)
+        raise TypeError(
+            f"The columns {names} are coerced to numbers, which no class of "
+            "scikit-learn does; train on a table of numbers."
+        )
+    zeros = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)
+    return [step.encoder_, zeros.fit(np.zeros((1, len(step.get_feature_names_out()))))]
 
 
 def _regressor(model: Any) -> Any:

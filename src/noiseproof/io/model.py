@@ -49,6 +49,7 @@ _PARTS = (
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.tree._tree.Tree",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
