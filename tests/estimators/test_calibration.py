@@ -73,7 +73,7 @@ def test_the_scale_is_that_of_the_plain_objective(class_weight, problem, rng):
 
 
 def test_without_noise_nothing_changes(problem):
-    X, y, X_test, _ = problem
+    X, y, *_ = problem
     model = DropoutLogisticRegression(None, tol=1e-10, calibrated=True).fit(X, y)
     assert model.scale_ == pytest.approx(1.0, abs=1e-3)
 

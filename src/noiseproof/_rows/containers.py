@@ -73,6 +73,8 @@ def contain(X: Any, deleted_as: str) -> Container:
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
         return _Sparse(X)
+    if hasattr(X, "to_pandas") and np.asarray(X).dtype == object:
+        X = X.to_pandas()  # polars with words; a pipeline finds its columns by name
     if hasattr(X, "columns"):
         return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
     return _Dense(np.asarray(X), deleted_as)
