@@ -160,11 +160,13 @@ def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> No
     for name, means in zip(curve.models, curve.mean, strict=True):
         columns[name] = [f"{mean:.3f}" for mean in means]
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
-    say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
+    say(f"{curve.scoring} on {table.X.shape[0]:,} rows{repeats},")
+    say(f"by {curve.label}:")
     show_table(columns)
     if curve.note:
         say(curve.note)
-    fate = next(iter(fragile.values())).fate if len(fragile) == 1 else "lost"
+    fates = {part.fate for part in fragile.values()}
+    fate = fates.pop() if len(fates) == 1 else "missing"
     say(f"Change of it with a {kind} {fate}, the worst first:")
     show_table(_changes(fragile, kind))
     left_out = len(next(iter(fragile.values())).names) - _SHOWN

@@ -528,7 +528,8 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         say(f"Not cross-validated: {found['failed']}")
     elif found:
         folds, expected = found["folds"], found["expected"]
-        say(f"{scoring} in {folds}-fold cross-validation; damaged: {expected}:")
+        say(f"{scoring} in {folds}-fold cross-validation, as the rows are and damaged,")
+        say(f"with {expected}:")
         show_table(
             {
                 "": list(found["clean"]),

@@ -349,8 +349,8 @@ def _numbers(column: Any) -> Any:
     text = column[numbers.isna() & column.notna()]
     if len(text):
         warnings.warn(
-            f"Column {column.name!r} held numbers in training: the text "
-            f"{str(text.iloc[0])!r} counts as missing, as do {len(text)} cells in all.",
+            f"Column {column.name!r} held numbers in training: a cell such as "
+            f"{str(text.iloc[0])!r} counts as missing ({len(text)} in all).",
             stacklevel=4,
         )
     return numbers

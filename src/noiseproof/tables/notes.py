@@ -104,7 +104,7 @@ def _about_numbers(
     if unique and (_NAMED.search(name) or np.ptp(values) == len(values) - 1):
         yield "identifier", "counts or names the rows: an identifier?", "--drop"
     elif 2 < len(values) <= _CODES and len(there) >= 10 * len(values):
-        words = f"{len(values)} different whole numbers: amounts, or codes?"
+        words = "few different whole numbers: amounts, or codes?"
         yield "codes", words, "--categorical, if codes"
 
 
