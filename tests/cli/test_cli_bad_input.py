@@ -145,7 +145,10 @@ def test_other_columns_are_ignored_with_a_note(run, model, test_table, tmp_path)
     assert "ignored, as training had no such column: 'extra', 'other'" in err
 
 
-def test_a_missing_column_is_treated_as_deleted(run, model, test_table, tmp_path):
+def test_a_missing_column_is_treated_as_deleted(
+    run, model, test_table, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "160")
     empty = test_table.assign(s0=np.nan)
     expected, err = predictions(run, model, empty, tmp_path / "a.csv")
     assert "100% of the cells are missing; in training" in " ".join(err.split())
@@ -155,7 +158,8 @@ def test_a_missing_column_is_treated_as_deleted(run, model, test_table, tmp_path
     assert err.count("treated as deleted in every row: column 's0'") == 1
 
 
-def test_categories_never_seen(run, model, test_table, tmp_path):
+def test_categories_never_seen(run, model, test_table, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     unseen = test_table.assign(colour="mauve")
     empty = test_table.assign(colour=None)
     found, err = predictions(run, model, unseen, tmp_path / "a.csv")

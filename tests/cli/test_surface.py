@@ -40,8 +40,10 @@ def data(tmp_path):
 
 
 def test_a_look_at_the_columns(data, run, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
     words = ["train", data, "-t", "y", "-o", tmp_path / "m.npf", *FAST]
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run(*words).err.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "160")
     done = run(*words)
     assert done.code == 0, done.err
     said = " ".join(done.err.split())
@@ -50,7 +52,6 @@ def test_a_look_at_the_columns(data, run, tmp_path, monkeypatch):
         "the same as 'a'", "-999 in", "few different whole numbers", "dates, taken",
     ):  # fmt: skip
         assert finding in said
-    assert max(map(len, done.err.splitlines())) <= 80
     answers = ["--drop", "id", "--drop", "day", "--drop", "same", "--drop", "twin"]
     for name in ("dose", "price", "weight", "age"):
         answers += ["--coerce", name]
@@ -71,7 +72,8 @@ def test_a_look_at_the_columns(data, run, tmp_path, monkeypatch):
     assert run("predict", tmp_path / "m.npf", tmp_path / "new.csv").code == 0
 
 
-def test_what_predict_notes(data, run, tmp_path):
+def test_what_predict_notes(data, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     model = tmp_path / "m.npf"
     run("train", data, "-t", "y", "-o", model, *FAST)
     new = messy(40, 1).astype({"a": object})
@@ -100,13 +102,14 @@ def test_rows_without_a_target_and_infinite_cells(data, run, tmp_path):
 
 
 @pytest.mark.parametrize("task", [None, "classification", "regression"])
-def test_a_numeric_target_of_few_values(task, run, tmp_path):
+def test_a_numeric_target_of_few_values(task, run, tmp_path, monkeypatch):
     """33 values became 33 classes without a word."""
     rng = np.random.default_rng(0)
     y = np.arange(360) % 33
     table = pd.DataFrame({"x": y + rng.normal(size=360), "y": y})
     table.to_csv(tmp_path / "data.csv", index=False)
     words = ["train", tmp_path / "data.csv", "-t", "y", "-o", tmp_path / "m.npf"]
+    monkeypatch.setenv("COLUMNS", "160")
     done = run(*words, *FAST, *(["--task", task] if task else []))
     assert done.code == 0, done.err
     said = " ".join(done.err.split())
