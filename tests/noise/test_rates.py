@@ -27,6 +27,12 @@ def test_few_rows_and_many(table):
     np.testing.assert_array_equal(model.coef_, same.coef_)
 
 
+def test_a_weight_of_two_is_two_rows(table):
+    X, y = table
+    twice = DropoutSVC("auto").fit(X, y, sample_weight=np.full(60, 2.0))
+    assert twice.noise_.rate == auto_rate(120, 3)
+
+
 def test_the_default_is_a_half(table):
     assert DropoutSVC().noise == 0.5
     assert DropoutSVC().fit(*table).noise_.rate == 0.5

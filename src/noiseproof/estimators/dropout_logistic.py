@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from noiseproof._rows import Array
 from noiseproof.estimators.marginal import MarginalClassifier
@@ -54,11 +54,12 @@ class DropoutLogisticRegression(MarginalClassifier):
         What a row of `X_unlabeled` counts in the noising penalty against a labelled
         one, the paper's α.
     calibrated : bool, default=False
-        Whether probabilities are those of scores times `scale_`. A model that is
+        Whether probabilities are the softmax of scores times `scale_`. A model that is
         trained for noise has small weights, so on clean rows its plain probabilities
         are too near to each other; they suit noisy rows. The scale is the one with
-        which plain logistic regression, with the same C and on the same rows, would
-        take these weights, so that probabilities are about as good as its own.
+        which plain (multinomial) logistic regression, with the same C and on the same
+        rows, would take these weights, so that probabilities are about as good as its
+        own. No prediction changes.
     missing : {"allow", "warn", "error"}, default="allow"
         What to do with NaN in X, which means that the feature is not there and adds
         nothing to the score: allow it, warn where the feature was never missing in
@@ -148,22 +149,22 @@ class DropoutLogisticRegression(MarginalClassifier):
     fit.__doc__ = MarginalClassifier.fit.__doc__
 
     def _best_scale(self, X: Any, y: Any, sample_weight: Any) -> float:
-        """The a > 0 that minimises ½ ‖a w‖² + C Σ s log(1 + exp(-y a score)).
+        """The a > 0 that minimises ½ ‖a w‖² - C Σ s log softmax(a scores)_y.
 
-        The sum is over all classes against the rest. Without noise it is 1, as w is the
-        minimum already. Its derivative grows with a, from a negative value at 0.
+        Of two classes the first has the score 0. The derivative grows with a, from a
+        negative value at 0.
         """
-        scores = self._scores(X)
+        scores = _of_classes(self._scores(X))
         labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
         weights = np.ones(len(labels)) if sample_weight is None else sample_weight
         weights = np.asarray(weights, dtype=np.float64)
         weights = self.C * weights * self._class_weights(labels, weights)
-        margins = self._signs(labels).T * scores
         size = float(np.sum(np.square(self.coef_, dtype=np.float64)))
+        own = float(weights @ scores[np.arange(len(labels)), labels])
 
         def slope(a: float) -> float:
-            each = weights @ (margins * expit(-a * margins))
-            return a * size - float(np.sum(each))
+            each = weights @ (softmax(a * scores, axis=1) * scores)
+            return a * size + float(np.sum(each)) - own
 
         if slope(0.0) >= 0:  # the scores tell nothing
             return 1.0
@@ -173,10 +174,11 @@ class DropoutLogisticRegression(MarginalClassifier):
         return float(brentq(slope, 0.0, high)) if slope(high) >= 0 else high
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class, of scores times `scale_` if `calibrated`.
+        """Probability of each class.
 
         Several classes are one-vs-rest: the probabilities of each against the others
-        are scaled to sum to one.
+        are scaled to sum to one. If `calibrated`, they are the softmax of the scores
+        times `scale_`.
 
         Parameters
         ----------
@@ -188,7 +190,10 @@ class DropoutLogisticRegression(MarginalClassifier):
         probabilities : array of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        p = expit(self._scores(X) * getattr(self, "scale_", 1.0))
+        scores = self._scores(X)
+        if self.calibrated:
+            return np.asarray(softmax(self.scale_ * _of_classes(scores), axis=1))
+        p = expit(scores)
         if p.shape[1] == 1:
             return np.hstack([1 - p, p])
         # every score may be so low that all probabilities vanish
@@ -210,3 +215,10 @@ class DropoutLogisticRegression(MarginalClassifier):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+def _of_classes(scores: Array) -> Array:
+    """A score for each class, the first of two having 0."""
+    if scores.shape[1] > 1:
+        return scores
+    return np.hstack([np.zeros_like(scores), scores])

@@ -111,10 +111,10 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         loss, noise, solver = self._parts(X_unlabeled is not None)
         X, y = read_training(self, X, y, **self._reading)
         names = getattr(self, "feature_names_in_", range(X.shape[1]))
-        self.noise_ = noise = noise.on(names, X.shape[0])
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
+        self.noise_ = noise = noise.on(names, float(weights.sum()))
         Y, weights = self._targets(y, weights)
         design = self._design(X, noise, labeled=True)
         unlabeled = [

@@ -22,6 +22,7 @@ from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, feature_names
 
 Scores = NDArray[np.float64]
 
@@ -260,9 +261,14 @@ def _check(
     *,
     space: str = "input",
     deleted_as: str = "zero",
+    groups: Any = None,
     **_: Any,
 ) -> None:
     """Refuse, before any work, what no contender could be judged by."""
+    if groups is not None:
+        columns = feature_names(None, X)
+        labels = Groups.read(groups, columns).labels(len(columns))
+        perturbation = perturbation.grouped(labels)
     if space == "input":
         gone = perturbation.deleted_as or deleted_as
         few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))

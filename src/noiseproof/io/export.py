@@ -47,9 +47,10 @@ def as_sklearn(model: Any) -> Any:
     plain : estimator
         Classifiers with probabilities become a `LogisticRegression`, or for more than
         two classes an `SGDClassifier`, whose probabilities are one-vs-rest as ours
-        are; other classifiers a `LinearSVC`; regressors a `PoissonRegressor` or a
-        `Ridge`. Of a pipeline the last step is replaced; nested ones are laid
-        flat. The arrays are copies, the other steps of a pipeline are shared.
+        are (calibrated ones always the former, with scaled weights); other classifiers
+        a `LinearSVC`; regressors a `PoissonRegressor` or a `Ridge`. Of a pipeline the
+        last step is replaced; nested ones are laid flat. The arrays are copies, the
+        other steps of a pipeline are shared.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def _classifier(model: Any) -> Any:
     classes = np.array(model.classes_)
     if not hasattr(model, "predict_proba"):
         plain = LinearSVC()
-    elif len(classes) == 2:
+    elif len(classes) == 2 or getattr(model, "calibrated", False):
         plain = LogisticRegression()
     else:
         plain = SGDClassifier(loss="log_loss")

@@ -87,7 +87,7 @@ class Noise(BaseEstimator):
         """Noisy values in place of `x`, which are those that X stores."""
         return self.take(stored_features(X))._sample_entries(x, rng)
 
-    def on(self, features: Sequence[Any], n_rows: int | None = None) -> Self:
+    def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
         """The same noise, knowing which features there are, by name or number.
 
         A level that is given by name becomes one per feature; features that are not
@@ -218,7 +218,7 @@ class GroupedNoise(Noise):
         """Noisy entries, each struck if its chance is below the rate."""
         raise NotImplementedError
 
-    def on(self, features: Sequence[Any], n_rows: int | None = None) -> Self:
+    def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
         """The noise with a label per feature, and one rate, or a rate per feature."""
         if self.groups is None:
             return super().on(features, n_rows)

@@ -60,7 +60,7 @@ class Dropout(GroupedNoise):
         self.rate = rate
         self.groups = groups
 
-    def on(self, features: Sequence[Any], n_rows: int | None = None) -> Self:
+    def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
         """The noise with its rate, one rate per feature, and a label per feature."""
         if isinstance(self.rate, str) and n_rows is not None:
             return self.at(auto_rate(n_rows, len(features))).on(features)
@@ -119,8 +119,11 @@ class Dropout(GroupedNoise):
             )
 
 
-def auto_rate(n: int, d: int) -> float:
-    """A dropout rate for n rows of d features, which hurts little and helps much."""
+def auto_rate(n: float, d: int) -> float:
+    """A dropout rate for n rows of d features, which hurts little and helps much.
+
+    Rows with weights count as many as they weigh.
+    """
     return round(_LEAST + (_MOST - _LEAST) * d / max(n + d, 1), 3)
 
 
