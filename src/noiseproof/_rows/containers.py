@@ -144,7 +144,7 @@ class _Mixed(Container):
 
     def __init__(self, frame: Any, deleted_as: str):
         if deleted_as == "mean":  # whole numbers have means that are not
-            whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "bui"]
+            whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "iub"]
             frame = frame.astype(dict.fromkeys(whole, float))
         self.frame, self.shape = frame, frame.shape
         self._fills = [_fill(column, deleted_as) for _, column in frame.items()]

@@ -188,6 +188,8 @@ def parse_happening(text: str) -> tuple[Any, float]:
 
 def has_level(text: str) -> bool:
     """Whether a noise is given with its level, as `0.3`, `none` or `gaussian:0.1`."""
+    if "=" in text or text.endswith(".json"):
+        return True
     name, level = _split(text)
     return level is not None or name == "none"
 

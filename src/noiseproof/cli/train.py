@@ -146,10 +146,8 @@ def train(
     model = model or ("dropout-ridge" if quantity else "dropout-logistic")
     estimator = _make_estimator(model, seed, **given)
     _check_target(estimator, quantity, table, task)
-    if sensors is not None:
-        _groups_holder(model, estimator)
     start = time.perf_counter()
-    pipeline = _pipeline(estimator, columns.encoder(), table, sensors)
+    pipeline = _pipeline(model, estimator, columns.encoder(), table, sensors)
     how = (happening or _EXPECTED, folds or 5, seed, json)
     found = {} if happening is None else _tune(pipeline, table, fixed, *how)
     fitted = pipeline.fit(table.X, table.y)
@@ -410,7 +408,7 @@ def _check_target(estimator: Any, quantity: bool, table: Any, task: Any) -> None
         )
 
 
-def _pipeline(estimator: Any, encoder: Any, table: Any, sensors: Any) -> Any:
+def _pipeline(name: str, estimator: Any, encoder: Any, table: Any, sensors: Any) -> Any:
     """The estimator behind an encoder, and behind zeros for NaN if it needs them.
 
     Sensors, and columns with rates of their own, are found again among the features.
@@ -422,6 +420,7 @@ def _pipeline(estimator: Any, encoder: Any, table: Any, sensors: Any) -> Any:
     from noiseproof.cli.files import groups_behind
     from noiseproof.noise import Dropout
 
+    holder = None if sensors is None else _groups_holder(name, estimator)
     steps: list[tuple[str, Any]] = [("table", encoder)]
     if not get_tags(estimator).input_tags.allow_nan:
         zeros = SimpleImputer(strategy="constant", fill_value=0.0)
@@ -437,13 +436,13 @@ def _pipeline(estimator: Any, encoder: Any, table: Any, sensors: Any) -> Any:
         if unknown:
             raise ValueError(f"--noise: there is no column {unknown[0]!r}.")
         each = np.zeros(d)  # columns that are not named do not fail
-        for g, name in enumerate(columns.names):
-            each[columns[g]] = rates.get(str(name), 0.0)
+        for g, column in enumerate(columns.names):
+            each[columns[g]] = rates.get(str(column), 0.0)
         estimator.set_params(noise=Dropout(each))
-    if sensors is not None:
+    if holder is not None:
         found = groups_behind(pipeline, table.X, d, sensors)
         members = {str(n): found[g].tolist() for g, n in enumerate(found.names)}
-        _groups_holder(type(estimator).__name__, estimator).set_params(groups=members)
+        holder.set_params(groups=members)
     return pipeline
 
 

@@ -110,11 +110,10 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
         X, y = read_training(self, X, y, **self._reading)
-        names = getattr(self, "feature_names_in_", range(X.shape[1]))
         weights = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True
         )
-        self.noise_ = noise = noise.on(names, float(weights.sum()))
+        self.noise_ = noise = noise.on(self._names(X), float(weights.sum()))
         Y, weights = self._targets(y, weights)
         design = self._design(X, noise, labeled=True)
         unlabeled = [
@@ -171,6 +170,10 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         noise = as_noise(self.noise)
         noise.check()
         return loss, noise, solver
+
+    def _names(self, X: Any) -> Any:
+        """Names of the features, or their numbers."""
+        return getattr(self, "feature_names_in_", range(X.shape[1]))
 
     def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
         """A row of targets, or of labels ±1, for each class; the weights of rows."""
