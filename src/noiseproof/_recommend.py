@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ _ITERATIONS = 50  # of boosting, for each class
 _COPIES = 3  # incomplete ones of every row, beside the row itself
 _KERNEL_ROWS = 5_000  # more make a kernel machine slow
 _NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
+_PREDICTIONS = 2_000  # of a contender on rows held out, at least
 _FEW_GROUPS = 6  # up to 64 patterns of outages
 _SMALL = 500_000  # cells
 _CALIBRATED = 3  # folds that make probabilities of a kernel machine's scores
@@ -75,10 +77,12 @@ def recommend(
     level: float = 0.3,
     *,
     groups: Any = None,
+    task: str | None = None,
+    encoder: Any = None,
     max_rows: int = 20_000,
     scoring: Any = None,
     cv: Any = 5,
-    n_repeats: int = 2,
+    n_repeats: int | None = None,
     random_state: int = 0,
     progress: Any = None,
     **options: Any,
@@ -101,15 +105,21 @@ def recommend(
         they are whole, more than a tenth of the rows.
     perturb, level
         What is expected, as in `noiseproof.evaluation.robustness_curve`; by default
-        each cell is missing with probability 0.3, and the model knows. Features that
-        are deleted are deleted behind the scaler, where zero means average, unless
-        `space="input"` is given.
+        each cell is missing with probability 0.3, and the model knows. Noise and
+        attacks act behind the scaler, unless `space="input"` is given.
     groups : dict of str to list of columns, default=None
         Columns that fail together, for perturbations of whole groups.
+    task : {"classification", "regression"}, default=None
+        What to do with y; None decides by y, as said above.
+    encoder : TableEncoder, default=None
+        What makes features of the columns; None means `TableEncoder()`.
     max_rows : int, default=20_000
         Contenders are judged on a random sample of so many rows; the best is fitted on
         all.
-    scoring, cv, n_repeats, random_state, progress, **options
+    n_repeats : int, default=None
+        Draws of what is expected for each fold; None means 2, and up to 10 where rows
+        are so few that it costs little.
+    scoring, cv, random_state, progress, **options
         As in `noiseproof.evaluation.contest`.
 
     Returns
@@ -127,14 +137,23 @@ def recommend(
     array([0, 0, 0])
     """
     known = _is_known(perturb, options)
-    options.setdefault("space", "input" if known else "model")
+    options.setdefault("space", "input" if isinstance(perturb, str) else "model")
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task must be classification or regression; got {task!r}.")
     y = np.asarray(y)
     rows = np.arange(len(y))
     if len(y) > max_rows:
         rows = np.random.default_rng(random_state).permutation(len(y))[:max_rows]
     some = _safe_indexing(X, rows)
+    if n_repeats is None:
+        n_repeats = int(np.clip(_PREDICTIONS // len(rows), 2, 10))
     expected = "missing" if known else perturb
-    contenders = portfolio(some, y[rows], expected, level, groups, random_state)
+    classify = not is_quantity(y) if task is None else task == "classification"
+    contenders = portfolio(
+        *(some, y[rows], expected, level, groups, random_state),
+        encoder=encoder,
+        classify=classify,
+    )
     if perturb in ("delete_groups", "missing_groups"):
         options["groups"] = groups
     # threads would wait for each other on small data
@@ -163,7 +182,15 @@ def winner(contenders: dict[str, Any], result: Contest) -> Any:
 
 
 def portfolio(
-    X: Any, y: Any, perturb: Any, level: float, groups: Any = None, seed: int = 0
+    X: Any,
+    y: Any,
+    perturb: Any,
+    level: float,
+    groups: Any = None,
+    seed: int = 0,
+    *,
+    encoder: Any = None,
+    classify: bool | None = None,
 ) -> dict[str, Any]:
     """Unfitted contenders for such rows, each taking them raw, by name.
 
@@ -173,20 +200,25 @@ def portfolio(
         As in `recommend`.
     seed : int, default=0
         Seed of the contenders.
+    encoder : TableEncoder, default=None
+        What makes features of the columns; None means `TableEncoder()`.
+    classify : bool, default=None
+        Whether y are classes; None decides by y.
 
     Returns
     -------
     contenders : dict of str to estimator
         For `noiseproof.evaluation.contest`.
     """
-    classify = not is_quantity(y)
-    linear = DropoutLogisticRegression if classify else DropoutRidge
-    found: dict[str, Any] = {
-        "linear without noise" if rate is None else f"dropout {rate:g}": make_pipeline(
-            TableEncoder(), linear(rate)
-        )
-        for rate in _RATES
-    }
+    if classify is None:
+        classify = not is_quantity(y)
+    table = TableEncoder() if encoder is None else encoder
+    linear = partial(DropoutLogisticRegression, calibrated=True)
+    found: dict[str, Any] = {}
+    for rate in _RATES:
+        name = "linear without noise" if rate is None else f"dropout {rate:g}"
+        model = linear(rate) if classify else DropoutRidge(rate)
+        found[name] = make_pipeline(table, model)
     if density(X) is not None:  # what follows would fill every zero
         return found
     plain = LogisticRegression(max_iter=1000) if classify else Ridge()
@@ -194,8 +226,8 @@ def portfolio(
         HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
     )
     boosting = grown(max_iter=_ITERATIONS, random_state=seed)
-    filled = make_pipeline(TableEncoder(), SimpleImputer(), plain)
-    trees = make_pipeline(TableEncoder(), boosting)
+    filled = make_pipeline(table, SimpleImputer(), plain)
+    trees = make_pipeline(table, boosting)
     found["linear behind mean fill"] = filled
     found["boosting"] = trees
     if not _is_known(perturb, {}):
@@ -209,26 +241,23 @@ def _for_missing(
 ) -> dict[str, Any]:
     """Contenders that know which cells are missing."""
     found: dict[str, Any] = {}
-    plain, boosting = filled[-1], trees[-1]
+    table, plain, boosting = filled[0], filled[-1], trees[-1]
     classify = is_classifier(plain)
     gone = Missing(min(0.9, level))
     copies = CorruptedCopies(boosting, gone, _COPIES, random_state=seed)
-    found["boosting on NaN copies"] = make_pipeline(TableEncoder(), copies)
+    found["boosting on NaN copies"] = make_pipeline(table, copies)
     found["averaged linear"] = AverageOverMissing(filled, random_state=seed)
     found["averaged boosting"] = AverageOverMissing(trees, random_state=seed)
     rows = np.shape(X)[0]
     if rows <= _KERNEL_ROWS:
-        kernel = _kernel_machine(y) if classify else SVR()
-        if not classify:
-            kernel = TransformedTargetRegressor(kernel, transformer=StandardScaler())
-        machine = make_pipeline(TableEncoder(), SimpleImputer(), kernel)
+        scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+        kernel = _kernel_machine(y) if classify else scaled
+        machine = make_pipeline(table, SimpleImputer(), kernel)
         found["averaged kernel machine"] = AverageOverMissing(
             machine, random_state=seed
         )
     if rows <= _NEIGHBOUR_ROWS:
-        found["linear behind KNNImputer"] = make_pipeline(
-            TableEncoder(), KNNImputer(), plain
-        )
+        found["linear behind KNNImputer"] = make_pipeline(table, KNNImputer(), plain)
     if groups is not None and len(groups) <= _FEW_GROUPS:
         found["reduced models"] = ReducedModels(filled)
     return found

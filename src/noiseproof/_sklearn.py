@@ -44,6 +44,13 @@ def tree_nodes() -> Any:
     return PREDICTOR_RECORD_DTYPE
 
 
+def grown_nodes() -> Any:
+    """The dtype of the nodes of single trees and of forests."""
+    from sklearn.tree._tree import NODE_DTYPE
+
+    return NODE_DTYPE
+
+
 __all__ = [
     "WRAPPERS",
     "CallbackSupportMixin",
@@ -54,6 +61,7 @@ __all__ = [
     "_check_sample_weight",
     "_safe_indexing",
     "chosen_columns",
+    "grown_nodes",
     "tree_nodes",
     "with_callbacks",
 ]

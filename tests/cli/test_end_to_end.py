@@ -94,9 +94,8 @@ def test_numbers_are_those_of_the_library(run, folder, model):
     words = [model, folder / "test.csv", "--levels", "0,0.5", "--repeats", 3, "--json"]
     shown = json.loads(run("evaluate", *words, "--seed", 7).out)
     curve = robustness_curve(
-        fitted, table.X, table.y, "delete", [0, 0.5],
-        n_repeats=3, random_state=7, space="model",
-    )  # fmt: skip
+        fitted, table.X, table.y, "missing", [0, 0.5], n_repeats=3, random_state=7
+    )
     np.testing.assert_allclose(shown["models"]["model"]["mean"], curve.mean[0])
     rows = json.loads(run("certify", *words[:2], "--json").out)["rows"]
     features = fitted[:-1].transform(table.X)
@@ -160,7 +159,8 @@ def test_tuning_for_what_will_happen(name, run, folder, tmp_path):
     assert summary["tuned_for"] == "delete:0.5"
     assert "C=" not in summary["parameters"]  # stays as it was given
     shown = run(
-        "evaluate", plain, tuned, folder / "test.csv", "--levels", "0.5", "--json"
+        *("evaluate", plain, tuned, folder / "test.csv", "--noise", "delete"),
+        *("--levels", "0.5", "--json"),
     )
     means = {k: v["mean"][0] for k, v in json.loads(shown.out)["models"].items()}
     assert means["tuned"] > means["plain"] - 0.02
@@ -341,9 +341,9 @@ def test_averaged_models_take_raw_tables(averaged, run, folder, tmp_path):
 
 def test_missing_is_a_curve_of_any_model(run, folder, model):
     words = [model, folder / "test.csv", "--levels", "0,0.5", "--json"]
-    known = json.loads(run("evaluate", *words, "--noise", "missing").out)
+    known = json.loads(run("evaluate", *words).out)
     assert known["level"] == "share of cells missing (the model knows)"
-    zero = json.loads(run("evaluate", *words).out)
+    zero = json.loads(run("evaluate", *words, "--noise", "delete").out)
     assert zero["level"] == "share of features deleted (read as zero)"
     assert known["models"]["model"]["mean"][0] == zero["models"]["model"]["mean"][0]
 
@@ -364,7 +364,6 @@ def test_what_auto_does_not_take(run, folder, tmp_path):
     for more, sentence in [
         (["--model", "auto"], "--model auto needs --tune"),
         (["--model", "auto", "--tune", "missing:0.1", "--C", 1], "has no --C"),
-        (["--tune", "missing:0.1", "--scale", "none"], "has no --scale"),
         (["--tune", "missing"], "needs a level"),
     ]:
         done = run(*words, *more)

@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import dataset
+from sklearn.base import clone
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import CorruptedCopies, DropoutLogisticRegression, DropoutRidge
-from noiseproof.noise import Gaussian
+from noiseproof.noise import Dropout, Gaussian
 
 
 def test_many_copies_approach_the_marginalised_fit(rng):
@@ -87,3 +93,23 @@ def test_bad_parameters(rng):
         CorruptedCopies(Ridge(), noise=1.0).fit(X, y)
     with pytest.raises(TypeError, match="would fill every zero of a sparse"):
         CorruptedCopies(Ridge(), noise=Gaussian()).fit(sp.csr_array(X), y)
+
+
+@pytest.mark.parametrize(
+    "trees",
+    [
+        HistGradientBoostingClassifier(max_iter=10),
+        RandomForestClassifier(10, random_state=0),
+        GradientBoostingClassifier(n_estimators=10),  # refuses NaN
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_trees_on_raw_columns(trees, rng):
+    """Dropout would scale up what survives, and the trees fall to chance."""
+    X = rng.normal(50, 1, size=(300, 4))
+    y = (X[:, 0] + X[:, 1] > 100).astype(int)
+    copies = CorruptedCopies(trees, 0.3, 3, random_state=0).fit(X[:200], y[:200])
+    alone = clone(trees).fit(X[:200], y[:200])
+    assert copies.score(X[200:], y[200:]) > alone.score(X[200:], y[200:]) - 0.15
+    with pytest.warns(UserWarning, match=r"use noise=Missing\(rate\)"):
+        CorruptedCopies(trees, Dropout(0.3), 3, random_state=0).fit(X, y)

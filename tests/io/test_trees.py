@@ -1,21 +1,31 @@
 """Boosted trees in files: they come back as they were, and forged ones are refused."""
 
+import io
+import json
 from dataclasses import replace
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
+from sklearn.tree import DecisionTreeClassifier
 
-import noiseproof
 from noiseproof import AverageOverMissing, load, portfolio, save
 from noiseproof._recommend import BLENDED, winner
 from noiseproof.evaluation import contest
 from noiseproof.io import FileFormatError
+from noiseproof.io.model import pack, unpack
 
 GROWN = {
     "binary": (HistGradientBoostingClassifier, 2),
@@ -154,9 +164,99 @@ def test_random_bytes_in_the_nodes(grown, tmp_path):
     assert 0 < answered < 40
 
 
-def test_forests_are_refused_before_anything_is_written(rng, tmp_path):
-    X = rng.normal(size=(30, 2))
-    forest = RandomForestClassifier(2).fit(X, X[:, 0] > 0)
-    with pytest.raises(TypeError, match=r"sklearn\.tree\._tree\.Tree"):
-        noiseproof.save(forest, tmp_path / "model.npf")
-    assert not (tmp_path / "model.npf").exists()
+FORESTS = (
+    RandomForestClassifier(3, random_state=0),
+    RandomForestRegressor(3, random_state=0),
+    ExtraTreesClassifier(3, random_state=0),
+    GradientBoostingClassifier(n_estimators=2),
+    GradientBoostingRegressor(n_estimators=2),
+    DecisionTreeClassifier(),
+    AdaBoostClassifier(n_estimators=2),
+)
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.normal(size=(60, 3))
+    return X, np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
+
+
+@pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)
+def test_forests_come_back(model, rows, tmp_path):
+    X, y = rows
+    save(clone(model).fit(X, y), tmp_path / "model.npf")
+    again = load(tmp_path / "model.npf")
+    np.testing.assert_array_equal(again.predict(X), clone(model).fit(X, y).predict(X))
+
+
+FORGED_TREES = {
+    "a child outside": ("left_child", 10_000),
+    "a cycle": ("right_child", 0),
+    "a feature outside": ("feature", 3),
+    "a negative feature": ("feature", -1),
+}
+
+
+def replaced(path, name, change):
+    """Rewrite an array of a saved tree, with a new checksum."""
+    header, payload = unpack(path.read_bytes(), "forged")
+    with ZipFile(io.BytesIO(payload)) as archive:
+        files = {n: archive.read(n) for n in archive.namelist()}
+    description = json.loads(files["schema.json"])
+    (tree,) = found_trees(description)
+    change(files, tree["content"]["content"][name], description)
+    out = io.BytesIO()
+    with ZipFile(out, "w") as archive:
+        for n, data in files.items():
+            archive.writestr(n, json.dumps(description) if n == "schema.json" else data)
+    path.write_bytes(pack(header, out.getvalue()))
+
+
+def found_trees(node):
+    if isinstance(node, dict):
+        own = [node] if node.get("__loader__") == "TreeNode" else []
+        return own + [t for part in node.values() for t in found_trees(part)]
+    return [t for part in node for t in found_trees(part)] if type(node) is list else []
+
+
+@pytest.mark.parametrize("how", FORGED_TREES)
+def test_forged_trees_are_not_built(how, rows, tmp_path):
+    path = tmp_path / "model.npf"
+    save(DecisionTreeClassifier().fit(*rows), path)
+    field, value = FORGED_TREES[how]
+
+    def change(files, part, description):
+        nodes = np.load(io.BytesIO(files[part["file"]]))
+        nodes[field][0] = value
+        out = io.BytesIO()
+        np.save(out, nodes)
+        files[part["file"]] = out.getvalue()
+
+    replaced(path, "nodes", change)
+    with pytest.raises(FileFormatError, match="nodes of a tree do not fit"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["node_count", "max_depth"])
+@pytest.mark.parametrize("by", [-1, 1000])
+def test_forged_sizes_of_trees(name, by, rows, tmp_path):
+    path = tmp_path / "model.npf"
+    save(DecisionTreeClassifier().fit(*rows), path)
+
+    def change(files, part, description):
+        part["content"] = json.dumps(json.loads(part["content"]) + by)
+        part["__id__"] = 1
+
+    replaced(path, name, change)
+    with pytest.raises(FileFormatError, match="nodes of a tree do not fit"):
+        load(path)
+
+
+def test_trees_that_do_not_fit_their_forest(rows, tmp_path):
+    X, y = rows
+    forest = RandomForestClassifier(2).fit(X, y)
+    forest.estimators_[1] = DecisionTreeClassifier().fit(np.hstack([X, X]), y)
+    assert "estimators_ of its RandomForest" in forge(forest, tmp_path)
+    tree = DecisionTreeClassifier().fit(X, y)
+    tree.n_features_in_ = 2
+    assert "tree_ of its DecisionTree" in forge(tree, tmp_path)

@@ -40,6 +40,8 @@ def plan():
         groups={"upper half": range(32), "lower half": range(32, 64)},
         settings={"command": "noiseproof report a.npf b.npf test.csv -o page.html"},
         training_rows=600,
+        deleted_as="zero",
+        space="model",
     )
 
 

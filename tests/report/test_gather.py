@@ -86,8 +86,9 @@ def test_costs_are_those_of_the_evaluation(summary, models, digits, plan):
             (plan.groups, model.group_costs),
         ):
             truth = feature_fragility(
-                models[model.name], X, y, groups=groups, space="model"
-            )
+                models[model.name], X, y, groups=groups, space="model",
+                deleted_as="zero",
+            )  # fmt: skip
             expected = dict(zip(truth.names, truth.cost, strict=True))
             assert costs == {name: expected[name] for name in costs}
     worst = [max(m.feature_costs[f] for m in summary.models) for f in summary.features]
@@ -176,7 +177,7 @@ def test_regressors_have_r2_and_no_certificates(rng):
         assert model.certified is None
     assert found.features[0] == "x1"
     read = Reader(render(found))
-    assert "R² by share of features deleted (read as zero)" in read.tables
+    assert "R² by share of cells missing (the model knows)" in read.tables
     sentence = "No certificates for ridge, dropout, forest. Certificates are for"
     assert read.text.count(sentence) == 3  # once in each section that needs them
 
@@ -192,7 +193,7 @@ def test_the_page_says_whether_cells_are_missing_or_read_as_zero(rng):
         read = Reader(render(gather(model, X, X.sum(axis=1) > 0, plan)))
         assert f"Accuracy by share of {words}" in read.tables
         assert read.text.count(f"50% of {words}") == 2  # headline and table
-    assert "A missing cell becomes NaN, so that the model knows" in read.text
+    assert "A missing cell becomes NaN, or its column's mean" in read.text
 
 
 def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
@@ -267,6 +268,8 @@ def test_write_report_replaces_the_file_and_returns_the_numbers(
         groups=plan.groups,
         settings=plan.settings,
         training_rows=plan.training_rows,
+        deleted_as="zero",
+        space="model",
     )
     assert found == summary
     assert path.read_text(encoding="utf-8") == page

@@ -14,6 +14,7 @@ from noiseproof._rows.blocks import (
     by_blocks,
     distinct,
     freeing,
+    is_lazy,
     look_up,
 )
 from noiseproof._rows.containers import Container, contain, n_missing
@@ -92,6 +93,7 @@ __all__ = [
     "distinct",
     "entries",
     "freeing",
+    "is_lazy",
     "group_rows",
     "group_weights",
     "has_missing",

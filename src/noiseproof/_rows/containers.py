@@ -73,6 +73,8 @@ def contain(X: Any, deleted_as: str) -> Container:
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
         return _Sparse(X)
+    if hasattr(X, "to_pandas") and np.asarray(X).dtype == object:
+        X = X.to_pandas()  # polars with words; a pipeline finds its columns by name
     if hasattr(X, "columns"):
         return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
     return _Dense(np.asarray(X), deleted_as)
@@ -142,7 +144,7 @@ class _Mixed(Container):
 
     def __init__(self, frame: Any, deleted_as: str):
         if deleted_as == "mean":  # whole numbers have means that are not
-            whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "bui"]
+            whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "iub"]
             frame = frame.astype(dict.fromkeys(whole, float))
         self.frame, self.shape = frame, frame.shape
         self._fills = [_fill(column, deleted_as) for _, column in frame.items()]

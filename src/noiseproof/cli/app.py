@@ -13,6 +13,7 @@ from noiseproof._version import __version__
 from noiseproof.cli.certify import certify
 from noiseproof.cli.demo import demo
 from noiseproof.cli.evaluate import evaluate
+from noiseproof.cli.info import info
 from noiseproof.cli.output import note
 from noiseproof.cli.predict import predict
 from noiseproof.cli.recommend import recommend
@@ -20,11 +21,13 @@ from noiseproof.cli.report import report
 from noiseproof.cli.reproduce import reproduce
 from noiseproof.cli.train import train
 
-_COMMANDS = (demo, recommend, train, predict, evaluate, certify, report, reproduce)
+_COMMANDS = (
+    *(demo, recommend, train, info, predict, evaluate, certify, report, reproduce),
+)
 
 app = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode=None,  # plain text: fast, and the examples keep their lines
+    rich_markup_mode="rich",  # options in panels, and the examples keep their lines
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,12 +9,12 @@ import numpy as np
 import typer
 
 from noiseproof.cli.options import (
+    AnyModel,
     AttackOption,
     Data,
     GroupsOption,
     Json,
     Levels,
-    Model,
     Target,
     parse_attack,
     parse_levels,
@@ -26,7 +26,7 @@ _SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
 def certify(
-    model: Model,
+    model: AnyModel,
     data: Data,
     target: Target = None,
     budget: Annotated[
@@ -131,13 +131,18 @@ def _show(
 
 def _takes(certificates: Any, median: float, missing: float | None = None) -> str:
     """What it takes to change a prediction, in a sentence."""
-    if missing is None:
+    if missing is not None:
         return (
-            f"It takes {median:g} (median) to change a prediction; "
-            f"{certificates.exact.sum():,} of them exact."
+            f"It takes at least {median:g} {certificates.unit} (median) to change a "
+            f"prediction if they can be given any values, and {missing:g} if they go "
+            "missing."
         )
-    return (
-        f"It takes at least {median:g} {certificates.unit} (median) to change a "
-        f"prediction if they can be given any values, and {missing:g} if they go "
-        "missing."
+    takes = (
+        f"It takes {median:.4g} (median) to change a prediction"
+        if np.isfinite(median)
+        else "Nothing changes most predictions"
     )
+    exact, n = int(certificates.exact.sum()), len(certificates.budget)
+    if exact == n:
+        return f"{takes}; all budgets are exact."
+    return f"{takes}; {exact:,} budgets are exact, {n - exact:,} at least so high."

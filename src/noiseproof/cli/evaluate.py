@@ -33,15 +33,14 @@ def evaluate(
     data: Data,
     target: Target = None,
     noise: Annotated[
-        str | None,
+        str,
         typer.Option(
             help="What happens: missing (each cell is empty with the probability of "
             "the level, and the model knows), delete (it reads as zero), delete-count, "
             "missing-groups or delete-groups (the same for each of the --groups), "
-            "dropout, gaussian, laplace or poisson. Default: missing for models that "
-            "were chosen for it, else delete."
+            "dropout, gaussian, laplace or poisson."
         ),
-    ] = None,
+    ] = "missing",
     attack: AttackOption = None,
     levels: Levels = None,
     repeats: Repeats = 10,
@@ -52,51 +51,49 @@ def evaluate(
     """Score models on a table whose features die, get noisy or are attacked.
 
     Prints the accuracy (R² for quantities) at each level, and which columns or sensors
-    cost most when they are lost, sensors also two at a time. Features are deleted
-    behind the scaler, where nothing means average; missing cells are empty in the
-    table itself.
+    cost most when they are lost, sensors also two at a time. Cells are missing or
+    deleted in the table itself; a model that refuses empty cells gets the means of
+    their columns. Noise and attacks act behind the scaler.
 
     \b
     Examples:
       noiseproof evaluate model.npf test.csv --target y
       noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
-      noiseproof evaluate model.npf test.csv -t y --noise missing --levels 0,0.5
+      noiseproof evaluate model.npf test.csv -t y --noise delete --levels 0,0.5
       noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json \\
-        --noise delete-groups --levels 0,0.3
+        --noise missing-groups --levels 0,0.3
     """
     from noiseproof.cli.files import open_models, read_for
+    from noiseproof.cli.tune import space_of
     from noiseproof.evaluation import as_perturbation, robustness_curve
 
-    perturb = (
-        parse_attack(attack) if attack else parse_perturbation(noise or "delete")[0]
-    )
+    perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
     sensors = None if groups is None else read_groups(groups)
     saved = open_models(models)
-    if not (attack or noise) and any(one.knows_missing for one in saved.values()):
-        perturb = "missing"
-    happening = as_perturbation(perturb)
-    known = happening.deleted_as == "nan"
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))
     d = first.split(table.X[:1])[1].shape[1]
+    happening = as_perturbation(perturb)
     curve = robustness_curve(
         {name: one.model for name, one in saved.items()},
         *(table.X, table.y, perturb),
         parse_levels(levels) if levels else _default_levels(perturb, d),
         groups=sensors if happening.takes_groups else None,
-        scoring=first.scoring,
+        scoring=first.scoring_of(table.y),
         n_repeats=repeats,
         random_state=seed,
-        space="input" if known else "model",
+        space=space_of(perturb),
     )
     kinds = {"cost": "column" if sensors is None else "group"}
     if sensors is not None and 2 <= len(sensors) <= _MOST_GROUPS:
         kinds["pair_cost"] = "pair of groups"
+    zero = isinstance(perturb, str) and perturb.startswith("delete")
+    lost = {"groups": sensors, "deleted_as": "zero" if zero else "nan"}
     fragile = {
         kind: {
-            name: _fragility(one, table, sensors, known, pairs=key == "pair_cost")
+            name: _fragility(one, table, pairs=key == "pair_cost", **lost)
             for name, one in saved.items()
         }
         for key, kind in kinds.items()
@@ -118,38 +115,27 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
     return list(part.default_levels(d))
 
 
-def _fragility(
-    saved: Any,
-    table: Any,
-    sensors: dict[str, list[str]] | None,
-    known: bool,
-    pairs: bool,
-) -> Any:
-    """What losing each column, each sensor or each two of them costs the model."""
+def _fragility(saved: Any, table: Any, **options: Any) -> Any:
+    """What losing each column, each sensor or each two of them costs the model.
+
+    A model that averages predicts many rows for each, so it is asked about fewer.
+    """
     from dataclasses import replace
 
     import numpy as np
 
-    from noiseproof._pipelines import transform, unwrap
     from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import feature_fragility
-    from noiseproof.groups import column_groups, feature_names, features_behind
 
-    options = {"scoring": saved.scoring, "pairs": pairs}
-    if known:  # one prediction of all rows for each column: of fewer if they are many
-        rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
-        if saved.takes_raw_rows and len(table.y) > rows:
-            some = np.random.default_rng(0).permutation(len(table.y))[:rows]
-            table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
-        options |= {"groups": sensors, "deleted_as": "nan"}
-        return feature_fragility(saved.model, table.X, table.y, **options)
-    steps, model = unwrap(saved.model)
-    X = transform(steps, table.X)
-    names = [str(name) for name in feature_names(saved.model, table.X)]
-    features = features_behind(saved.model, names, X.shape[1])
-    columns = list(dict.fromkeys(feature.column for feature in features))
-    groups: Any = column_groups(features, columns, sensors)
-    return feature_fragility(model, X, table.y, groups=groups, **options)
+    rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
+    if saved.takes_raw_rows and len(table.y) > rows:
+        some = np.random.default_rng(0).permutation(len(table.y))[:rows]
+        table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
+    return feature_fragility(
+        *(saved.model, table.X, table.y),
+        scoring=saved.scoring_of(table.y),
+        **options,
+    )
 
 
 def _show_json(
@@ -190,12 +176,20 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
     for name, means in zip(curve.models, curve.mean, strict=True):
         columns[name] = [f"{mean:.3f}" for mean in means]
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
-    say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
+    say(f"{curve.scoring} on {table.X.shape[0]:,} rows{repeats},")
+    say(f"by {curve.label}:")
     show_table(columns)
+    if curve.note:
+        say(curve.note)
     for kind, found in fragile.items():
-        fate = next(iter(found.values())).fate
+        fates = {part.fate for part in found.values()}
+        fate = fates.pop() if len(fates) == 1 else "missing"
         say(f"Change of it with a {kind} {fate}, the worst first:")
         show_table(_changes(found, kind))
+        left_out = len(next(iter(found.values())).names) - _SHOWN
+        if left_out > 0:
+            many = kind.replace("pair", "pairs") if " " in kind else f"{kind}s"
+            say(f"{left_out} more {many} cost less; --json has them all.")
 
 
 def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:

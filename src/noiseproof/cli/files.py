@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +12,7 @@ import numpy as np
 
 from noiseproof._pipelines import transform, unwrap
 from noiseproof.cli.output import note
-from noiseproof.io import load_with_notes
+from noiseproof.io import is_foreign, load_with_notes, open_foreign
 from noiseproof.tables import Table, TableEncoder, TableError, read_table
 
 
@@ -32,18 +34,13 @@ class Saved(NamedTuple):
         """Whether it sees the table itself, and encodes it later."""
         return self.encoder is not None and hasattr(self.model, "estimator_")
 
-    @property
-    def knows_missing(self) -> bool:
-        """Whether it was chosen for cells that are known to be missing."""
-        tuned = str(self.notes.get("training", {}).get("tuned_for", ""))
-        return self.takes_raw_rows or tuned.startswith("missing")
-
-    @property
-    def scoring(self) -> str:
-        """How to score it."""
+    def scoring_of(self, y: Any) -> str:
+        """How to score it: as it says, or by targets with fractions if it does not."""
         from sklearn.base import is_regressor
 
-        return "r2" if is_regressor(self.model) else "accuracy"
+        if hasattr(self.model, "__sklearn_tags__"):
+            return "r2" if is_regressor(self.model) else "accuracy"
+        return "r2" if np.asarray(y).dtype.kind == "f" else "accuracy"
 
     def split(self, X: Any) -> tuple[Any, Any]:
         """The model behind the encoder, and X as it gets it."""
@@ -59,14 +56,28 @@ class Saved(NamedTuple):
         return [str(name) for name in self.encoder.get_feature_names_out()]
 
 
-def open_model(path: Path) -> Saved:
-    """Load a model and its notes, from a file or a pipe."""
+def open_model(path: Path, *, foreign: bool = True) -> Saved:
+    """Load a model and its notes, from a file or a pipe; or a model from elsewhere."""
+    if foreign and is_foreign(path):
+        return Saved(open_foreign(path), {})
     return Saved(*load_with_notes(path))
+
+
+def read_data(path: Path, target: str | None, **options: Any) -> Table:
+    """Read a table from a file, or from the standard input if its name is -."""
+    if str(path) != "-":
+        return read_table(path, target, strict=False, **options)
+    data = sys.stdin.buffer.read()
+    suffix = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz"}.get(data[:4], ".csv")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"input{suffix}"
+        copy.write_bytes(data)
+        return read_table(copy, target, strict=False, **options)
 
 
 def open_models(paths: list[Path]) -> dict[str, Saved]:
     """Load models, by the shortest names that tell them apart."""
-    stems = [path.stem for path in paths]
+    stems = [path.name if is_foreign(path) else path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     return {name: open_model(path) for name, path in zip(names, paths, strict=True)}
 
@@ -86,7 +97,7 @@ def read_for(
         and getattr(first.model, "classes_", np.zeros(1)).dtype.kind in "UO"
     ):
         text.add(target)
-    table = read_table(
+    table = read_data(
         path,
         target,
         text=text,
@@ -96,7 +107,7 @@ def read_for(
     if labelled:
         require_target(table, path)
         _check_labels(first.model, table, path)
-    _note_extra(encoders, table, [s.notes.get("target") for s in saved])
+    table = _without_extra(encoders, table, [s.notes.get("target") for s in saved])
     return _aligned(saved, table)
 
 
@@ -138,15 +149,20 @@ def _few(values: Any) -> str:
     return shown + (" ..." if len(values) > 4 else "")
 
 
-def _note_extra(encoders: list[TableEncoder], table: Table, targets: list[Any]) -> None:
+def _without_extra(
+    encoders: list[TableEncoder], table: Table, targets: list[Any]
+) -> Table:
+    """The table without columns that no model was trained on, with a note."""
     if not encoders or not table.names:
-        return
+        return table
     known = {name for e in encoders for name in getattr(e, "feature_names_in_", [])}
     extra = [name for name in table.names if name not in known and name not in targets]
     if known and extra:
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
         note(f"Note: ignored, as training had no such column: {names}{more}.")
+    left = [name for name in table.names if not known or name in known]
+    return replace(table, X=table.X[left]) if left else table
 
 
 def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:
@@ -177,3 +193,23 @@ def give_groups(estimator: Any, groups: Any) -> bool:
             part.set_params(groups=members)
             return True
     return False
+
+
+def in_groups(model: Any, sensors: Any) -> Any:
+    """A pipeline that finds at each fit what the sensors have become behind it."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(model, Pipeline):
+        return model
+
+    class InGroups(Pipeline):
+        def __init__(self, steps: Any, sensors: Any = None):
+            super().__init__(steps)
+            self.sensors = sensors
+
+        def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
+            d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
+            give_groups(self[-1], groups_behind(self, X, d, self.sensors))
+            return super().fit(X, y, **params)
+
+    return InGroups(model.steps, sensors)

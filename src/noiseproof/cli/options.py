@@ -11,14 +11,21 @@ import typer
 
 Data = Annotated[
     Path,
-    typer.Argument(metavar="DATA", help="Table: CSV, TSV, Parquet, svmlight or NPZ."),
+    typer.Argument(
+        metavar="DATA",
+        help="Table: CSV, TSV, Parquet, svmlight or NPZ; - reads the standard input.",
+    ),
 ]
+_JUDGED = (
+    "written by `noiseproof train` or `noiseproof.save`; or your own: model.skops, "
+    "model.onnx, or module:name, which is imported and, if a function, called."
+)
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model written by `noiseproof train`.")
 ]
+AnyModel = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {_JUDGED}")]
 Models = Annotated[
-    list[Path],
-    typer.Argument(metavar="MODEL", help="Models written by `noiseproof train`."),
+    list[Path], typer.Argument(metavar="MODEL", help=f"Models {_JUDGED}")
 ]
 Target = Annotated[
     str | None,
@@ -41,6 +48,46 @@ Levels = Annotated[
 Repeats = Annotated[int, typer.Option(min=1, help="Random draws per level.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything that is random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+_COLUMNS = "Columns"
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column to leave out; may be repeated.", rich_help_panel=_COLUMNS
+    ),
+]
+Coerce = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of numbers but for some cells: 1,5 and $1,234 are read, and <0.5, "
+        "n/a or -999 are missing; may be repeated.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column whose numbers are codes; may be repeated.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TASK",
+        help="classification or regression. Default: by the target, whose numbers are "
+        "a quantity if they have fractions, or if more than 20 and a tenth of the rows "
+        "differ.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
+NFeatures = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Features of an svmlight file, if more than it mentions.",
+        rich_help_panel=_COLUMNS,
+    ),
+]
 GroupsOption = Annotated[
     Path | None,
     typer.Option(
@@ -52,9 +99,13 @@ GroupsOption = Annotated[
 
 
 def parse_noise(text: str) -> Any:
-    """A dropout rate, or a noise object from `gaussian:0.1`."""
+    """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`."""
     from noiseproof.noise import NOISES, as_noise
 
+    if text == "auto":
+        return "auto"
+    if "=" in text or text.endswith(".json"):
+        return _read_rates(text)
     name, level = _split(text)
     if name == "none":
         return 0.0
@@ -64,11 +115,30 @@ def parse_noise(text: str) -> Any:
         noise = NOISES[name]() if level is None else NOISES[name]().at(level)
     else:
         raise typer.BadParameter(
-            f"--noise {text}: use a dropout rate, none, or one of "
+            f"--noise {text}: use a dropout rate, auto, none, or one of "
             f"{', '.join(NOISES)} with a level, such as gaussian:0.1."
         )
     noise.check()
     return level if name == "" else noise
+
+
+def _read_rates(text: str) -> dict[str, float]:
+    """Rates by column, from `a=0.5,b=0.1` or from a JSON file."""
+    try:
+        if text.endswith(".json"):
+            pairs = json.loads(Path(text).read_text(encoding="utf-8")).items()
+        else:
+            pairs = [word.rsplit("=", 1) for word in text.split(",")]
+        rates = {str(name).strip(): float(rate) for name, rate in pairs}
+    except (ValueError, TypeError, AttributeError):
+        raise typer.BadParameter(
+            f"--noise {text}: rates by column are given as age=0.5,iron=0.1, or as a "
+            'JSON file with {"age": 0.5, ...}.'
+        ) from None
+    wrong = [name for name, rate in rates.items() if not 0 <= rate < 1]
+    if wrong:
+        raise typer.BadParameter(f"--noise: the rate of {wrong[0]} must be in [0, 1).")
+    return rates
 
 
 def parse_attack(text: str) -> Any:
@@ -118,6 +188,8 @@ def parse_happening(text: str) -> tuple[Any, float]:
 
 def has_level(text: str) -> bool:
     """Whether a noise is given with its level, as `0.3`, `none` or `gaussian:0.1`."""
+    if "=" in text or text.endswith(".json"):
+        return True
     name, level = _split(text)
     return level is not None or name == "none"
 

@@ -8,8 +8,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,20 +59,44 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def show_table(columns: Mapping[str, Sequence[str]]) -> None:
-    """Print columns of text, the first to the left and the others to the right."""
+def show_table(
+    columns: Mapping[str, Sequence[str]], *, words: bool = False, file: Any = None
+) -> None:
+    """Print columns of text, the first to the left and the others to the right.
+
+    With `words` all columns are to the left; the table is printed to the output, or to
+    another file.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for i, name in enumerate(columns):
-        table.add_column(name, justify="right" if i else "left", overflow="fold")
+        side = "right" if i and not words else "left"
+        table.add_column(name, justify=side, overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
-    console = Console(highlight=False, markup=False, file=sys.stdout)
+    console = Console(highlight=False, markup=False, file=file or sys.stdout)
     console.print(table)
     console.print()
+
+
+def show_notes(notes: Sequence[Any]) -> None:
+    """Print what was noticed about columns, on the error stream."""
+    if not notes:
+        return
+    note("Notes on the columns:")
+    columns = {"column": [_few(one.columns) for one in notes]}
+    columns["what was found"] = [one.finding for one in notes]
+    if any(one.answer for one in notes):
+        columns["to answer"] = [one.answer for one in notes]
+    show_table(columns, words=True, file=sys.stderr)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> None:
@@ -103,18 +127,3 @@ def _no_formula(cell: Any) -> Any:
     except ValueError:
         return f"'{cell}"
     return cell
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Any]:
-    """A bar on the error stream, if that is a terminal; yields what moves it on."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield lambda: None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)

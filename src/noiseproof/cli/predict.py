@@ -30,20 +30,32 @@ def predict(
 ) -> None:
     """Predict for each row of a table, in its order.
 
-    Columns are found by name. One that is missing is treated as deleted, others than
-    those of training are ignored; both are noted.
+    Columns are found by name. One that is not there is missing in every row, and a cell
+    that cannot be read is missing, too; columns that training did not have are ignored.
+    All of that is noted, as are texts never seen in training and columns with many
+    more missing cells.
 
     \b
     Examples:
       noiseproof predict model.npf new.csv -o out.csv
       noiseproof predict model.npf new.csv | head
+      cat new.csv | noiseproof predict model.npf - -o out.csv
     """
     from noiseproof.cli.files import open_model, read_for
-    from noiseproof.cli.output import check_output, note, show_json, write_csv
+    from noiseproof.cli.output import (
+        check_output,
+        note,
+        show_json,
+        show_notes,
+        write_csv,
+    )
+    from noiseproof.tables import new_table_notes
 
     check_output(output, model, data)
     saved = open_model(model)
     table = read_for([saved], data, None, labelled=False)
+    if saved.encoder is not None:
+        show_notes(new_table_notes(saved.encoder, table.X))
     columns: dict[str, Any] = {"prediction": saved.model.predict(table.X).tolist()}
     if hasattr(saved.model, "predict_proba"):
         probabilities = saved.model.predict_proba(table.X)

@@ -7,8 +7,21 @@ from typing import Annotated
 
 import typer
 
-from noiseproof.cli.options import Data, Json, Seed, Target, parse_happening
-from noiseproof.cli.train import recommended
+from noiseproof.cli.options import (
+    Categorical,
+    Coerce,
+    Data,
+    Drop,
+    GroupsOption,
+    Json,
+    NFeatures,
+    Seed,
+    Target,
+    Task,
+    parse_happening,
+    read_groups,
+)
+from noiseproof.cli.train import Columns, recommended
 
 
 def recommend(
@@ -21,28 +34,36 @@ def recommend(
             "knows), delete:0.3 (they read as zero), gaussian:0.2, deletion:3, ..."
         ),
     ] = "missing:0.3",
+    groups: GroupsOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File for the best model, if wanted."),
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
-    ] = None,
+    drop: Drop = None,
+    coerce: Coerce = None,
+    categorical: Categorical = None,
+    task: Task = None,
+    n_features: NFeatures = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Judge several models by cross-validation, for what will happen to the features.
 
     Plain models, dropout models, imputers, models trained on incomplete copies and
-    models that average over what is missing see the same damaged rows.
+    models that average over what is missing see the same damaged rows. With --groups
+    whole groups of columns are missing or deleted.
 
     \b
     Examples:
       noiseproof recommend data.csv --target y --expect missing:0.3
       noiseproof recommend data.csv -t y --expect delete:0.5 -o model.npf
+      noiseproof recommend data.csv -t y --expect missing:0.2 --groups sensors.json
     """
     from noiseproof.cli.output import check_output
 
-    check_output(output, data)
+    check_output(output, data, groups)
     happening = parse_happening(expect)
-    recommended(data, target, drop, None, happening, output, seed, json)
+    sensors = None if groups is None else read_groups(groups)
+    columns = Columns(drop or [], coerce or [], categorical or [], task)
+    table = columns.read(data, target, n_features, quiet=json)
+    recommended(table, columns, happening, sensors, output, seed, json)

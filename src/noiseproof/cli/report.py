@@ -33,13 +33,13 @@ def report(
     repeats: Repeats = 10,
     groups: GroupsOption = None,
     missing: Annotated[
-        bool | None,
+        bool,
         typer.Option(
             "--missing/--deleted",
             help="Whether lost cells are missing, and the model knows, or deleted, and "
-            "read as zero. Default: missing for models that were chosen for it.",
+            "read as zero.",
         ),
-    ] = None,
+    ] = True,
     seed: Seed = 0,
 ) -> None:
     """Write one self-contained HTML page about models on a table.
@@ -58,8 +58,6 @@ def report(
     at = parse_levels(levels or "0")
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
-    if missing is None:
-        missing = any(one.knows_missing for one in saved.values())
     rows = [one.notes.get("training", {}).get("rows") for one in saved.values()]
     write_report(
         {name: one.model for name, one in saved.items()},
@@ -67,7 +65,6 @@ def report(
         levels=at,
         n_repeats=repeats,
         deleted_as="nan" if missing else "zero",
-        space="input" if missing else "model",
         groups=sensors,
         random_state=seed,
         settings={"command": shlex.join(["noiseproof", *sys.argv[1:]])},

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,18 +18,25 @@ from noiseproof.cli.cluster import (
     train_on_cluster,
 )
 from noiseproof.cli.options import (
+    Categorical,
+    Coerce,
+    Drop,
     GroupsOption,
     Json,
+    NFeatures,
     Seed,
     Target,
+    Task,
     has_level,
     parse_attack,
     parse_happening,
     parse_noise,
     read_groups,
 )
+from noiseproof.cli.tune import choices, judged
+from noiseproof.cli.tune import tune as tuned
 
-_FEW = 20  # so many different numbers may be classes
+_EXPECTED = ("missing", 0.3)  # what a model is judged for if nothing is said
 # attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
 _KEPT_ROWS = ("rows_", "_fit_X", "support_vectors_")
 _OPTIONS = {"C": "--C"} | {
@@ -50,8 +59,10 @@ def train(
     noise: Annotated[
         str | None,
         typer.Option(
-            help="What to expect of each feature: a dropout rate such as 0.3, none, or "
-            "a law such as gaussian:0.1."
+            help="What to expect of each feature: a dropout rate such as 0.3, auto (a "
+            "rate from the numbers of rows and features; the default), none, rates by "
+            "column such as iron=0.5,age=0.1 or a JSON file, or a law such as "
+            "gaussian:0.1."
         ),
     ] = None,
     c: Annotated[
@@ -81,15 +92,19 @@ def train(
             "absent), none, or auto: standard, but maxabs for sparse files."
         ),
     ] = "auto",
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to leave out; may be repeated.")
-    ] = None,
-    n_features: Annotated[
-        int | None,
+    drop: Drop = None,
+    coerce: Coerce = None,
+    categorical: Categorical = None,
+    task: Task = None,
+    n_features: NFeatures = None,
+    folds: Annotated[
+        int,
         typer.Option(
-            min=1, help="Features of an svmlight file, if more than it mentions."
+            min=0,
+            help="Folds to judge the model on, beside a plain one and the commonest "
+            "class; 0 trains only.",
         ),
-    ] = None,
+    ] = 5,
     cluster: ClusterOption = None,
     seed: Seed = 0,
     json: Json = False,
@@ -104,9 +119,10 @@ def train(
       noiseproof train data.csv --target y -o model.npf
       noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
       noiseproof train data.csv -t y -o model.npf --tune missing:0.5
-      noiseproof train data.csv -t y -o model.npf --tune delete:0.5 --model dropout-svc
+      noiseproof train data.csv -t y -o model.npf --tune missing:0.5 --model dropout-svc
       noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
-      noiseproof train data.csv -t price -o model.npf --model dropout-ridge
+      noiseproof train data.csv -t y -o model.npf --noise iron=0.5,age=0.05
+      noiseproof train data.csv -t price -o model.npf --task regression
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
       noiseproof train part*.parquet -t y -o model.npf --cluster local
     """
@@ -125,30 +141,56 @@ def train(
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
-    if model is None:  # what is given is given to a model of ours
-        model = "dropout-logistic" if tune is None or any(_given(given)) else "auto"
-    if model == "auto":
-        _check_auto(given | {"groups": groups}, happening, scale)
-        recommended(data, target, drop, n_features, happening, output, seed, json)
-        return
-    estimator = _make_estimator(model, seed, **given)
     if cluster is not None:
         if sensors is not None or happening is not None:
             raise typer.BadParameter("--cluster has no --groups and no --tune.")
-        how = (files, estimator, target, drop or [], scale)
-        fitted, summary, notes = train_on_cluster(cluster, *how)
-        summary = {"model": model, "parameters": repr(estimator)} | summary
-        _keep(fitted, summary, notes, output, json)
+        of_table = (files, target, drop or [], scale)
+        _on_cluster(cluster, of_table, model, given, seed, output, json)
         return
-    if sensors is not None:
-        _check_groups(model, estimator)
-    table = _read(data, target, drop or [], n_features)
-    _check_target(estimator, table.y, table.target)
+    columns = Columns(drop or [], coerce or [], categorical or [], task, scale)
+    automatic = model is None and tune is not None and not any(_given(given))
+    if model == "auto" or automatic:  # else what is given is given to a model of ours
+        _check_auto(given, happening)
+        table = columns.read(data, target, n_features, quiet=json)
+        recommended(table, columns, happening, sensors, output, seed, json)
+        return
+    if model is not None:
+        _make_estimator(model, seed, **given)  # refuses what it must before the work
+    table = columns.read(data, target, n_features, quiet=json)
+    quantity = columns.is_quantity(table.y)
+    model = model or ("dropout-ridge" if quantity else "dropout-logistic")
+    estimator = _make_estimator(model, seed, **given)
+    _check_target(estimator, quantity, table, task)
     start = time.perf_counter()
-    fitted, found = _fit(table, estimator, scale, happening, fixed, seed, sensors)
-    summary = _summary(table, fitted, model)
-    summary |= found | {"seconds": round(time.perf_counter() - start, 3)}
-    notes = {"target": table.target, "first_index": table.first_index}
+    pipeline = _pipeline(model, estimator, columns.encoder(), table, sensors)
+    how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
+    found = {} if happening is None else _tune(pipeline, table, fixed, *how)
+    fitted = pipeline.fit(table.X, table.y)
+    summary = _summary(table, fitted, model) | found
+    if folds:
+        summary["judged"] = _judged(pipeline, table, quantity, *how)
+    summary["seconds"] = round(time.perf_counter() - start, 3)
+    _keep(fitted, summary, _notes_of(table), output, json)
+
+
+def _on_cluster(
+    cluster: str,
+    of_table: tuple[list[Path], str | None, list[str], str],
+    model: str | None,
+    given: dict[str, Any],
+    seed: int,
+    output: Path,
+    json: bool,
+) -> None:
+    """Train on files that the workers of a cluster read."""
+    model = model or "dropout-logistic"
+    estimator = _make_estimator(model, seed, **given)
+    if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
+        estimator.set_params(calibrated=False)
+    files, *how = of_table
+    fitted, summary, notes = train_on_cluster(cluster, files, estimator, *how)
+    described = {"described": _described(fitted[-1])}
+    summary = {"model": model, "parameters": repr(estimator)} | summary | described
     _keep(fitted, summary, notes, output, json)
 
 
@@ -165,13 +207,92 @@ def _keep(
     _show(summary, output, json)
 
 
+def _tune(pipeline: Any, table: Any, fixed: set[str], *how: Any) -> dict[str, Any]:
+    """Give the last step the constants that are best for what will happen."""
+    grid = choices(pipeline, table.X, fixed)
+    best, contest = tuned(pipeline, grid, table.X, table.y, *how)
+    pipeline[-1].set_params(**best)
+    place = contest.contenders.index(contest.best)
+    score = float(contest.damaged[place].mean())
+    return {"tuned_for": _words(how[0]), "tuned_score": score}
+
+
+def _notes_of(table: Any) -> dict[str, Any]:
+    """What later commands need to know about the training table."""
+    return {"target": table.target, "first_index": table.first_index}
+
+
+def _words(happening: Any) -> str:
+    perturb, level = happening
+    what = perturb if isinstance(perturb, str) else type(perturb).__name__
+    return f"{what}:{level:g}"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is said about the columns of a table, and the encoder that follows."""
+
+    drop: list[str]
+    coerce: list[str]
+    categorical: list[str]
+    task: str | None
+    scale: str = "auto"
+
+    def read(
+        self, data: Path, target: str | None, n_features: int | None, *, quiet: bool
+    ) -> Any:
+        """The table without dropped columns; what is worth a note is printed."""
+        from noiseproof.cli.files import read_data, require_target
+        from noiseproof.cli.output import show_notes
+        from noiseproof.tables import TableError, column_notes, target_note
+
+        if self.task not in (None, "classification", "regression"):
+            raise typer.BadParameter(
+                f"--task {self.task}: use classification or regression."
+            )
+        table = read_data(data, target, n_features=n_features)
+        require_target(table, data)
+        for option in ("drop", "coerce", "categorical"):
+            unknown = [n for n in getattr(self, option) if n not in table.names]
+            if unknown:
+                raise TableError(
+                    f"{data} has no column {unknown[0]!r}, as in --{option}."
+                )
+        # the notes say so
+        warnings.filterwarnings("ignore", ".* different texts in .* leave it out")
+        if self.drop:
+            table = replace(table, X=table.X.drop(columns=self.drop))
+        if not quiet:
+            answered = [*self.coerce, *self.categorical]
+            notes = column_notes(
+                table.X.drop(columns=answered) if answered else table.X
+            )
+            about = target_note(table.y, str(table.target), self.is_quantity(table.y))
+            show_notes(notes + [about] * (about is not None and self.task is None))
+        return table
+
+    def is_quantity(self, y: Any) -> bool:
+        """Whether the task is a regression: as said, or by the target."""
+        from noiseproof._recommend import is_quantity
+
+        return is_quantity(y) if self.task is None else self.task == "regression"
+
+    def encoder(self) -> Any:
+        """The encoder of such a table."""
+        from noiseproof.tables import TableEncoder
+
+        return TableEncoder(
+            self.scale, coerce=self.coerce, categorical=self.categorical
+        )
+
+
 def _given(options: dict[str, Any]) -> list[str]:
     return [_OPTIONS[name] for name, value in options.items() if value is not None]
 
 
-def _check_auto(given: dict[str, Any], happening: Any, scale: str) -> None:
+def _check_auto(given: dict[str, Any], happening: Any) -> None:
     """Refuse, in one sentence, what a portfolio of models has no place for."""
-    extra = [*_given(given), *(["--scale"] if scale != "auto" else [])]
+    extra = _given(given)
     if happening is None:
         raise typer.BadParameter(
             "--model auto needs --tune, which says what will happen, such as "
@@ -185,32 +306,37 @@ def _check_auto(given: dict[str, Any], happening: Any, scale: str) -> None:
 
 
 def recommended(
-    data: Path,
-    target: str | None,
-    drop: list[str] | None,
-    n_features: int | None,
+    table: Any,
+    columns: Columns,
     happening: Any,
+    sensors: Any,
     output: Path | None,
     seed: int,
     json: bool,
 ) -> None:
-    """Judge a portfolio of models for what will happen; show it, and save the best."""
+    """Judge a portfolio of models for what will happen; show it, and save the best.
+
+    With sensors whole groups of columns are missing or deleted.
+    """
     from sklearn.base import is_regressor
 
     from noiseproof import recommend
     from noiseproof.cli.output import show_json
     from noiseproof.io import save
 
-    table = _read(data, target, drop or [], n_features)
+    perturb, level = happening
+    if sensors is not None and perturb in ("missing", "delete"):
+        perturb = f"{perturb}_groups"
     start = time.perf_counter()
     found = recommend(
-        *(table.X, table.y, *happening),
+        *(table.X, table.y, perturb, level),
+        groups=sensors,
+        task="regression" if columns.is_quantity(table.y) else "classification",
+        encoder=columns.encoder(),
         random_state=seed,
         progress=False if json else None,
     )
     judged, model = found.contest, found.model
-    perturb, level = happening
-    what = perturb if isinstance(perturb, str) else type(perturb).__name__
     place = judged.contenders.index(judged.choice)
     summary = {
         "model": judged.choice,
@@ -219,14 +345,13 @@ def recommended(
         "columns": table.X.shape[1],
         "target": table.target,
         "scoring": "r2" if is_regressor(model) else "accuracy",
-        "tuned_for": f"{what}:{level:g}",
+        "tuned_for": _words((perturb, level)),
         "tuned_score": float(judged.damaged[place].mean()),
         "clean_score": float(judged.clean[place].mean()),
         "seconds": round(time.perf_counter() - start, 3),
     }
     if output is not None:
-        notes = {"target": table.target, "first_index": table.first_index}
-        save(model, output, notes=notes | {"training": summary})
+        save(model, output, notes=_notes_of(table) | {"training": summary})
     if json:
         contenders = {"contenders": judged.to_dict(), "failed": dict(judged.failed)}
         where = {} if output is None else {"file": str(output)}
@@ -291,6 +416,10 @@ def _make_estimator(name: str, seed: int, **options: Any) -> Any:
         raise typer.BadParameter(f"--model {name} has no {_OPTIONS[key]}.")
     if "random_state" in known:
         given["random_state"] = seed
+    if known.get("noise") == 0.5 and name != "dropout-sgd":
+        given.setdefault("noise", "auto")
+    if "calibrated" in known:
+        given["calibrated"] = True
     return estimator.set_params(**given)
 
 
@@ -308,87 +437,116 @@ def _check_groups(name: str, estimator: Any) -> None:
         )
 
 
-def _read(
-    data: Path, target: str | None, drop: list[str], n_features: int | None
-) -> Any:
-    from dataclasses import replace
-
-    from noiseproof.cli.files import require_target
-    from noiseproof.tables import TableError, read_table
-
-    table = read_table(data, target, n_features=n_features)
-    require_target(table, data)
-    unknown = [name for name in drop if name not in table.names]
-    if unknown:
-        raise TableError(f"{data} has no column {unknown[0]!r} to drop.")
-    return replace(table, X=table.X.drop(columns=drop)) if drop else table
-
-
-def _check_target(estimator: Any, y: Any, name: str | None) -> None:
+def _check_target(estimator: Any, quantity: bool, table: Any, task: Any) -> None:
     """Refuse quantities for classifiers and text for regressors, in one sentence."""
     from sklearn.base import is_regressor
 
-    kind, different = y.dtype.kind, len(np.unique(y))
-    if is_regressor(estimator):
-        if kind not in "fiu":
-            raise ValueError(
-                f"The target {name!r} holds classes, such as {y[0]!s}, not numbers: "
-                "use a classifier, such as --model dropout-logistic."
-            )
-        return
-    many = different > max(_FEW, len(y) / 2 if kind in "iu" else 0)
-    if kind in "fiu" and many:
+    y, name = table.y, table.target
+    if is_regressor(estimator) and y.dtype.kind not in "fiu":
         raise ValueError(
-            f"The target {name!r} has {different} different numbers in {len(y)} rows, "
-            "so it is a quantity rather than a class: use --model dropout-ridge, or "
-            "dropout-poisson for counts."
+            f"The target {name!r} holds classes, such as {y[0]!s}, not numbers: "
+            "use a classifier, such as --model dropout-logistic."
+        )
+    if quantity and not is_regressor(estimator):
+        raise ValueError(
+            f"The target {name!r} has {len(np.unique(y))} different numbers in "
+            f"{len(y)} rows, so it is a quantity rather than a class: use --model "
+            "dropout-ridge, dropout-poisson for counts, or --task classification."
+        )
+    if task == "classification" and is_regressor(estimator):
+        raise ValueError(
+            "--task classification needs a classifier, such as --model "
+            "dropout-logistic."
         )
 
 
-def _fit(
-    table: Any,
-    estimator: Any,
-    scale: str,
-    happening: tuple[Any, float] | None,
-    fixed: set[str],
-    seed: int,
-    sensors: Any = None,
-) -> tuple[Any, dict[str, Any]]:
-    """A fitted pipeline, and what cross-validation has found.
+def _pipeline(name: str, estimator: Any, encoder: Any, table: Any, sensors: Any) -> Any:
+    """The estimator behind an encoder, and behind zeros for NaN if it needs them.
 
-    The estimator stands behind an encoder, and behind zeros for NaN if it needs them.
-    Sensors are groups of the table's columns, with all that the encoder makes of them.
+    Sensors, and columns with rates of their own, are found again among the features.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
     from noiseproof.cli.files import give_groups, groups_behind
-    from noiseproof.cli.tune import choices, tune
-    from noiseproof.tables import TableEncoder
+    from noiseproof.noise import Dropout
 
-    steps: list[tuple[str, Any]] = [("table", TableEncoder(scale))]
+    if sensors is not None:
+        _check_groups(name, estimator)
+    steps: list[tuple[str, Any]] = [("table", encoder)]
     if not get_tags(estimator).input_tags.allow_nan:
         zeros = SimpleImputer(strategy="constant", fill_value=0.0)
         steps.append(("missing", zeros))
     pipeline = Pipeline([*steps, ("model", estimator)])
+    rates = getattr(estimator, "noise", None)
     votes = hasattr(estimator, "certify_votes")  # a column of text has one vote only
+    if sensors is None and not votes and not isinstance(rates, dict):
+        return pipeline
+    d = pipeline[:-1].fit_transform(table.X).shape[1]
+    if isinstance(rates, dict):
+        columns = groups_behind(pipeline, table.X, d, None)
+        unknown = [name for name in rates if name not in table.names]
+        if unknown:
+            raise ValueError(f"--noise: there is no column {unknown[0]!r}.")
+        each = np.zeros(d)  # columns that are not named do not fail
+        for g, column in enumerate(columns.names):
+            each[columns[g]] = rates.get(str(column), 0.0)
+        estimator.set_params(noise=Dropout(each))
     if sensors is not None or votes:
-        d = pipeline[:-1].fit_transform(table.X).shape[1]
         groups = groups_behind(pipeline, table.X, d, sensors)
         if sensors is not None or len(groups) < d:
             give_groups(estimator, groups)
-    found: dict[str, Any] = {}
-    if happening is not None:
-        grid = choices(pipeline, table.X, fixed)
-        best, score = tune(
-            *(pipeline, grid, table.X, table.y, *happening), sensors=sensors, seed=seed
-        )
-        estimator.set_params(**best)
-        perturb, level = happening
-        what = perturb if isinstance(perturb, str) else type(perturb).__name__
-        found = {"tuned_for": f"{what}:{level:g}", "tuned_score": score}
-    return pipeline.fit(table.X, table.y), found
+    return pipeline
+
+
+def _judged(pipeline: Any, table: Any, quantity: bool, *how: Any) -> dict[str, Any]:
+    """Cross-validated scores of the model, of a plain one and of none."""
+    from sklearn.base import clone
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.pipeline import Pipeline
+
+    from noiseproof.estimators import DropoutLogisticRegression, DropoutRidge
+
+    plain = DropoutRidge(None) if quantity else DropoutLogisticRegression(None)
+    name = "plain ridge regression" if quantity else "plain logistic regression"
+    contenders = {
+        "this model": clone(pipeline),
+        name: Pipeline([("table", clone(pipeline[0])), ("model", plain)]),
+        "the mean" if quantity else "the commonest class": (
+            DummyRegressor() if quantity else DummyClassifier()
+        ),
+    }
+    try:
+        found = judged(contenders, table.X, table.y, *how)
+    except ValueError as error:
+        return {"failed": str(error)}
+    return {
+        "expected": found.expected,
+        "folds": found.damaged.shape[1],
+        "clean": dict(zip(found.contenders, found.clean.mean(axis=1), strict=True)),
+        "damaged": dict(zip(found.contenders, found.damaged.mean(axis=1), strict=True)),
+    }
+
+
+def _described(estimator: Any) -> str:
+    """What was trained, with the constants that matter, defaults included."""
+    parts = [type(estimator).__name__]
+    noise = getattr(estimator, "noise_", None)
+    if noise is not None:
+        level = np.asarray(noise.level)
+        low, high = float(level.min()), float(level.max())
+        how = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        auto = " (automatic)" if getattr(estimator, "noise", None) == "auto" else ""
+        groups = "of groups " if getattr(noise, "groups", None) is not None else ""
+        law = type(noise).__name__.lower()
+        parts.append(f"{law} {noise.level_name} {groups}{how}{auto}")
+    parts += [
+        f"{name} {getattr(estimator, name):g}"
+        for name in ("C", "budget", "alpha")
+        if isinstance(getattr(estimator, name, None), int | float)
+    ]
+    return ", ".join(parts)
 
 
 def _summary(table: Any, fitted: Any, name: str) -> dict[str, Any]:
@@ -402,12 +560,12 @@ def _summary(table: Any, fitted: Any, name: str) -> dict[str, Any]:
         "features": int(fitted[-1].n_features_in_),
         "target": table.target,
         "scoring": "r2" if is_regressor(fitted) else "accuracy",
-        "training_score": float(fitted.score(table.X, table.y)),
+        "described": _described(fitted[-1]),
     }
 
 
 def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
-    from noiseproof.cli.output import say, show_json
+    from noiseproof.cli.output import say, show_json, show_table
 
     if json:
         show_json({**summary, "file": str(output)})
@@ -416,14 +574,20 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         f"Trained on {summary['rows']:,} rows, {summary['columns']:,} columns "
         f"({summary['features']:,} features) in {summary['seconds']:.1f} s:"
     )
-    say(f"  {summary['parameters']}")
+    say(f"  {summary['described']}")
     scoring = "R²" if summary["scoring"] == "r2" else "accuracy"
-    if "tuned_for" in summary:
-        say(
-            f"Damaged by {summary['tuned_for']}, in cross-validation: {scoring} "
-            f"{summary['tuned_score']:.3f}"
+    found = summary.get("judged", {})
+    if "failed" in found:
+        say(f"Not cross-validated: {found['failed']}")
+    elif found:
+        folds, expected = found["folds"], found["expected"]
+        say(f"{scoring} in {folds}-fold cross-validation, as the rows are and damaged,")
+        say(f"with {expected}:")
+        show_table(
+            {
+                "": list(found["clean"]),
+                "clean": [f"{score:.3f}" for score in found["clean"].values()],
+                "damaged": [f"{score:.3f}" for score in found["damaged"].values()],
+            }
         )
-    say(
-        f"Undamaged, on the rows of training: {scoring} {summary['training_score']:.3f}"
-    )
     say(f"Saved as {output}")

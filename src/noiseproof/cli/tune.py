@@ -7,73 +7,75 @@ from typing import Any
 import numpy as np
 import typer
 
-from noiseproof.cli.output import progress
-
 _RATES = (0.05, 0.1, 0.3, 0.5, 0.7)
 _SCALES = (0.1, 0.3, 1.0)
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # of all features or groups, as budgets
+_ROWS = 20_000  # that models are judged on, if there are more
 
 Grid = dict[str, list[Any]]
 
 
-def tune(
-    pipeline: Any,
-    grid: Grid,
+def judged(
+    contenders: Any,
     X: Any,
     y: Any,
-    perturb: Any,
-    level: float,
-    *,
+    happening: Any,
+    folds: int,
+    seed: int,
+    quiet: bool,
     sensors: Any = None,
-    folds: int = 5,
-    seed: int | None = None,
-) -> tuple[dict[str, Any], float]:
-    """The best parameters of the last step, and their score on rows held out.
+) -> Any:
+    """A contest between pipelines on the table, or on a sample of its rows.
 
-    The rows held out are perturbed behind the encoder, where a feature that is deleted
-    is zero, and one that is missing NaN; the rows trained on stay as they are. Each
-    fold is encoded once, for all candidates, and has its own groups of features, since
-    it may not have met all words of a column. Rows are dealt out at random, or in
-    their order if there is no seed.
+    Cells of the table itself are missing or deleted; noise and attacks act on what the
+    last step gets, where numbers are scaled and words are numbers. Each fold has its
+    own groups of features for the sensors, since it may not have met all words of a
+    column.
     """
-    from sklearn.base import clone, is_regressor
-    from sklearn.model_selection import ParameterGrid
-    from sklearn.pipeline import Pipeline
+    import warnings
 
-    from noiseproof._pipelines import unwrap
     from noiseproof._sklearn import _safe_indexing
-    from noiseproof.cli.files import give_groups, groups_behind
-    from noiseproof.evaluation import as_perturbation, perturbed_scorer
+    from noiseproof.cli.files import in_groups
+    from noiseproof.evaluation import as_perturbation, contest
 
-    steps, estimator = unwrap(pipeline)
-    encoder = Pipeline(steps or [("all", "passthrough")])
-    scoring = "r2" if is_regressor(estimator) else "accuracy"
-    score = perturbed_scorer(perturb, level, scoring, random_state=seed or 0)
-    in_groups = as_perturbation(perturb).takes_groups
+    by_group = sensors is not None and as_perturbation(happening[0]).takes_groups
+    if sensors is not None:
+        contenders = {k: in_groups(model, sensors) for k, model in contenders.items()}
+    if len(y) > _ROWS:
+        rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
+        X, y = _safe_indexing(X, rows), y[rows]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit on all rows will tell
+        return contest(
+            *(contenders, X, y, *happening),
+            cv=folds,
+            n_repeats=2,
+            random_state=seed,
+            space=space_of(happening[0]),
+            groups=sensors if by_group else None,
+            progress=False if quiet else None,
+        )
+
+
+def space_of(perturb: Any) -> str:
+    """Where it happens: to the table, or to what the last step of a pipeline gets."""
+    return "input" if isinstance(perturb, str) else "model"
+
+
+def tune(pipeline: Any, grid: Grid, X: Any, y: Any, *how: Any) -> tuple[Any, Any]:
+    """The best parameters of the last step, and the contest between all; see above."""
+    from sklearn.base import clone
+    from sklearn.model_selection import ParameterGrid
+
     candidates = list(ParameterGrid(grid))
-    splits = list(_folds(y, is_regressor(estimator), folds, seed).split(X, y))
-    scores = np.zeros((len(splits), len(candidates)))
-    with progress("Cross-validation", scores.size) as tick:
-        for i, (train, test) in enumerate(splits):
-            fitted = clone(encoder).fit(_safe_indexing(X, train))
-            known, held_out = (
-                fitted.transform(_safe_indexing(X, rows)) for rows in (train, test)
-            )
-            groups = None
-            if sensors is not None:
-                whole = Pipeline([*fitted.steps, ("model", estimator)])
-                groups = groups_behind(whole, X, known.shape[1], sensors)
-                score.groups = groups if in_groups else None
-            for j, parameters in enumerate(candidates):
-                model = clone(estimator).set_params(**parameters)
-                if groups is not None:
-                    give_groups(model, groups)
-                model.fit(known, y[train])
-                scores[i, j] = score(model, held_out, y[test])
-                tick()
-    best = int(scores.mean(axis=0).argmax())
-    return candidates[best], float(scores[:, best].mean())
+    contenders = {}
+    for number, parameters in enumerate(candidates):
+        contender = clone(pipeline)
+        contender[-1].set_params(**parameters)
+        contenders[str(number)] = contender
+    found = judged(contenders, X, y, *how)
+    return candidates[int(found.best)], found
 
 
 def choices(pipeline: Any, X: Any, fixed: set[str]) -> Grid:
@@ -91,23 +93,8 @@ def choices(pipeline: Any, X: Any, fixed: set[str]) -> Grid:
     if "C" in parameters and "C" not in fixed:
         grid["C"] = list(_WEIGHTS)
     if "budget" in parameters and "budget" not in fixed:
-        groups = parameters.get("groups") or ()
         d = clone(pipeline[:-1]).fit(X).transform(X[:1]).shape[1]
-        grid["budget"] = [share * (len(groups) or d) for share in _SHARES]
+        grid["budget"] = [share * d for share in _SHARES]
     if not grid:
         raise typer.BadParameter("--tune has nothing left to choose.")
     return grid
-
-
-def _folds(y: Any, regression: bool, folds: int, seed: int | None) -> Any:
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    order: dict[str, Any] = {"shuffle": seed is not None, "random_state": seed}
-    if regression:
-        return KFold(min(folds, len(y)), **order)
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    if rarest < 2:
-        raise ValueError(
-            "--tune needs at least 2 rows of each class, but some class has one."
-        )
-    return StratifiedKFold(min(folds, rarest), **order)

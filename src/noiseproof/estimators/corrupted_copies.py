@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
+    density,
     read_training,
     stack,
     stored_features,
@@ -21,7 +24,10 @@ from noiseproof._rows import (
 from noiseproof._sklearn import HasMethods, Interval, _check_sample_weight
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator
-from noiseproof.noise import Noise, as_noise
+from noiseproof.noise import Missing, Noise, as_noise
+
+# where trees come from
+_GROWN = ("sklearn.ensemble", "sklearn.tree", "xgboost", "lightgbm", "catboost")
 
 
 class CorruptedCopies(Delegator):
@@ -38,8 +44,12 @@ class CorruptedCopies(Delegator):
     estimator : estimator, default=None
         What to fit; it should take `sample_weight`. None means plain logistic
         regression.
-    noise : float, Noise or None, default=0.5
-        What corrupts the copies; a number is a dropout rate.
+    noise : float, "auto", dict, Noise or None, default=0.5
+        What corrupts the copies; a number is a dropout rate, for linear models and
+        others. Survivors of dropout are scaled up, which throws off trees on columns
+        that are not centred. So to trees a number is the rate of
+        `noiseproof.noise.Missing` if they take NaN, and if not of zeros among cells
+        that stay as they are; they warn of a `Dropout` object.
     n_copies : int, default=8
         The paper's M.
     random_state : int, RandomState instance or None, default=None
@@ -84,7 +94,7 @@ class CorruptedCopies(Delegator):
     def _default() -> Any:
         return DropoutLogisticRegression(None)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Corrupt the data and fit the estimator on all copies at once.
 
         Parameters
@@ -105,6 +115,8 @@ class CorruptedCopies(Delegator):
         noise, base = as_noise(self.noise), self._base()
         noise.check()
         X, y = read_training(self, X, y)
+        names = getattr(self, "feature_names_in_", range(X.shape[1]))
+        noise, unscaled = self._suited(noise.on(names, X.shape[0]), base, X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         weighted = has_fit_parameter(base, "sample_weight")
@@ -112,6 +124,8 @@ class CorruptedCopies(Delegator):
             raise TypeError(f"{type(base).__name__} does not take sample_weight.")
         seed = int(check_random_state(self.random_state).randint(2**31))
         copies = _copies(X, noise, self.n_copies, seed)
+        if unscaled:
+            copies = copies * (1 - noise.level)
         options = {}
         if weighted:
             weights = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -120,6 +134,24 @@ class CorruptedCopies(Delegator):
             }
         self._keep(clone(base).fit(copies, np.repeat(y, self.n_copies), **options))
         return self
+
+    def _suited(self, noise: Noise, base: Any, X: Any) -> tuple[Noise, bool]:
+        """What corrupts, and whether what survives it is to keep its scale."""
+        last = unwrap(base)[1]
+        if not type(last).__module__.startswith(_GROWN):
+            return noise, False
+        if isinstance(self.noise, Noise):
+            if noise.is_scaling:
+                warnings.warn(
+                    f"Dropout scales up what survives, so {type(last).__name__} learns "
+                    "from cells that no row will have; use noise=Missing(rate), or a "
+                    "plain rate.",
+                    stacklevel=3,
+                )
+            return noise, False
+        if get_tags(base).input_tags.allow_nan and density(X) is None:
+            return Missing(noise.level), False
+        return noise, True
 
 
 def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import brentq
+from scipy.special import expit, softmax
 
-from noiseproof._rows import Array, by_blocks
+from noiseproof._rows import Array, by_blocks, is_lazy
 from noiseproof.estimators.marginal import MarginalClassifier
+
+_STEEPEST = 2.0**20  # of all scales
 
 
 class DropoutLogisticRegression(MarginalClassifier):
@@ -23,9 +26,10 @@ class DropoutLogisticRegression(MarginalClassifier):
 
     Parameters
     ----------
-    noise : float, Noise or None, default=0.5
+    noise : float, "auto", dict, Noise or None, default=0.5
         What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, None means no noise.
+        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
+        features, a dictionary has rates by name, and None means no noise.
     C : float, default=1.0
         Weight of the data against the penalty.
     expectation : {"variational", "jensen", "taylor", "gaussian"}, default="variational"
@@ -49,6 +53,13 @@ class DropoutLogisticRegression(MarginalClassifier):
     unlabeled_weight : float, default=0.4
         What a row of `X_unlabeled` counts in the noising penalty against a labelled
         one, the paper's α.
+    calibrated : bool, default=False
+        Whether probabilities are the softmax of scores times `scale_`. A model that is
+        trained for noise has small weights, so on clean rows its plain probabilities
+        are too near to each other; they suit noisy rows. The scale is the one with
+        which plain (multinomial) logistic regression, with the same C and on the same
+        rows, would take these weights, so that probabilities are about as good as its
+        own. No prediction changes.
     missing : {"allow", "warn", "error"}, default="allow"
         What to do with NaN in X, which means that the feature is not there and adds
         nothing to the score: allow it, warn where the feature was never missing in
@@ -68,6 +79,10 @@ class DropoutLogisticRegression(MarginalClassifier):
         The minimised value, one per one-vs-rest problem.
     n_iter_ : int
         Steps taken.
+    noise_ : Noise
+        The noise that was trained for, with its rate.
+    scale_ : float
+        What scores are multiplied with for probabilities, if `calibrated`.
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
@@ -88,6 +103,7 @@ class DropoutLogisticRegression(MarginalClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MarginalClassifier._parameter_constraints,
         "expectation": [str],
+        "calibrated": ["boolean"],
     }
 
     def __init__(
@@ -103,6 +119,7 @@ class DropoutLogisticRegression(MarginalClassifier):
         warm_start: bool = False,
         class_weight: Any = None,
         unlabeled_weight: float = 0.4,
+        calibrated: bool = False,
         missing: str = "allow",
         verbose: int = 0,
     ):
@@ -116,14 +133,58 @@ class DropoutLogisticRegression(MarginalClassifier):
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.unlabeled_weight = unlabeled_weight
+        self.calibrated = calibrated
         self.missing = missing
         self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> Self:
+        if self.calibrated and is_lazy(X):
+            raise ValueError(
+                "calibrated=True needs the scores of all rows in one place, which a "
+                "Dask collection has not; use calibrated=False."
+            )
+        super().fit(X, y, sample_weight, X_unlabeled)
+        self.__dict__.pop("scale_", None)
+        if self.calibrated:
+            self.scale_ = self._best_scale(X, y, sample_weight)
+        return self
+
+    fit.__doc__ = MarginalClassifier.fit.__doc__
+
+    def _best_scale(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """The a > 0 that minimises ½ ‖a w‖² - C Σ s log softmax(a scores)_y.
+
+        Of two classes the first has the score 0. The derivative grows with a, from a
+        negative value at 0.
+        """
+        scores = _of_classes(self._scores(X))
+        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
+        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        weights = np.asarray(weights, dtype=np.float64)
+        weights = self.C * weights * self._class_weights(labels, weights)
+        size = float(np.sum(np.square(self.coef_, dtype=np.float64)))
+        own = float(weights @ scores[np.arange(len(labels)), labels])
+
+        def slope(a: float) -> float:
+            each = weights @ (softmax(a * scores, axis=1) * scores)
+            return a * size + float(np.sum(each)) - own
+
+        if slope(0.0) >= 0:  # the scores tell nothing
+            return 1.0
+        high = 1.0
+        while slope(high) < 0 and high < _STEEPEST:
+            high *= 2
+        return float(brentq(slope, 0.0, high)) if slope(high) >= 0 else high
 
     @by_blocks
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class.
 
-        For several classes the one-vs-rest probabilities are scaled to sum to one.
+        Several classes are one-vs-rest: the probabilities of each against the others
+        are scaled to sum to one. If `calibrated`, they are the softmax of the scores
+        times `scale_`.
 
         Parameters
         ----------
@@ -135,7 +196,10 @@ class DropoutLogisticRegression(MarginalClassifier):
         probabilities : array of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        p = expit(self._scores(X))
+        scores = self._scores(X)
+        if self.calibrated:
+            return np.asarray(softmax(self.scale_ * _of_classes(scores), axis=1))
+        p = expit(scores)
         if p.shape[1] == 1:
             return np.hstack([1 - p, p])
         # every score may be so low that all probabilities vanish
@@ -158,3 +222,10 @@ class DropoutLogisticRegression(MarginalClassifier):
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+def _of_classes(scores: Array) -> Array:
+    """A score for each class, the first of two having 0."""
+    if scores.shape[1] > 1:
+        return scores
+    return np.hstack([np.zeros_like(scores), scores])

@@ -19,9 +19,10 @@ class DropoutRidge(MarginalRegressor):
 
     Parameters
     ----------
-    noise : float, Noise or None, default=0.5
+    noise : float, "auto", dict, Noise or None, default=0.5
         What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, None means no noise.
+        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
+        features, a dictionary has rates by name, and None means no noise.
     C : float, default=1.0
         Weight of the data against the penalty.
     fit_intercept : bool, default=True
@@ -56,6 +57,8 @@ class DropoutRidge(MarginalRegressor):
         The minimised value.
     n_iter_ : int
         Steps taken.
+    noise_ : Noise
+        The noise that was trained for, with its rate.
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 

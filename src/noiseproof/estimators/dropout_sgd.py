@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -188,7 +188,7 @@ class DropoutSGDClassifier(LinearClassifier):
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
+    ) -> Self:
         """Learn from some more rows, once, in their order.
 
         Parameters
@@ -229,7 +229,7 @@ class DropoutSGDClassifier(LinearClassifier):
         self._publish()
         return self
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any) -> Self:
         """Pass over the data several times.
 
         There is no `sample_weight` here: an online pass over a row of weight 2 is not

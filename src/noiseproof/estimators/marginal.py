@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -68,7 +68,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     missing: str
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "noise": [Real, Noise, None],
+        "noise": [Real, Noise, Mapping, StrOptions({"auto"}), None],
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "solver": [str],
@@ -90,7 +90,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     @with_callbacks
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_unlabeled: Any = None
-    ) -> Any:
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -115,8 +115,8 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         loss, noise, solver = self._parts(X_unlabeled is not None)
         with freeing():
             X, y = read_training(self, X, y, in_blocks=True, **self._reading)
-            noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
             weights = read_weights(sample_weight, X)
+            self.noise_ = noise = noise.on(self._names(X), float(weights.sum()))
             Y, weights = self._targets(y, weights)
             design = self._design(X, noise, labeled=True)
             unlabeled = [
@@ -193,6 +193,10 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         noise = as_noise(self.noise)
         noise.check()
         return loss, noise, solver
+
+    def _names(self, X: Any) -> Any:
+        """Names of the features, or their numbers."""
+        return getattr(self, "feature_names_in_", range(X.shape[1]))
 
     def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
         """A row of targets, or of labels ±1, for each class; the weights of rows."""

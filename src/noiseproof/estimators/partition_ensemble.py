@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from noiseproof._rows import (
     READ,
+    DenseBlock,
     as_dense,
     as_design,
     canonical,
@@ -171,7 +172,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return DropoutLogisticRegression(None)
         return self.estimator
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Deal the features to parts, and fit a clone of the estimator on each.
 
         Parameters
@@ -398,7 +399,11 @@ def likeness(X: Any, group: Columns, weights: Array | None) -> Array:
     weights = np.ones(X.shape[0]) if weights is None else weights
     weights = weights / weights.sum()
     X = zero_missing(X).astype(np.float64)
-    mean, gram = np.asarray(X.T @ weights), as_design(X).gram(weights)
+
+    def products(block: DenseBlock) -> list[Array]:
+        return [(block.x * weights[block.rows, None]).T @ block.x]
+
+    mean, (gram,) = np.asarray(X.T @ weights), as_design(X).total(products)
     covariance = gram - np.outer(mean, mean)
     variance = covariance.diagonal()
     varied = variance > 1e-12 * gram.diagonal()  # else what is left is rounding

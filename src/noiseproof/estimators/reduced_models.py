@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ class ReducedModels(KnownMissing):
         self.max_patterns = max_patterns
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model for rows without holes, and keep the training rows.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -63,7 +63,7 @@ class VirtualExamples(Delegator):
         # the primal needs no random order, and a tight stop makes weights repetitions
         return LinearSVC(dual=False, tol=1e-8)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Transform the data and fit the estimator on all copies at once.
 
         Parameters

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from noiseproof._rows import Container, canonical, contain
 from noiseproof.attacks import Attack
-from noiseproof.evaluation.linear import check_space
+from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import (
     as_scorer,
     last_step,
@@ -137,6 +137,7 @@ def robustness_curve(
     at = _read_levels(levels)
     _check(n_repeats, confidence)
     check_space(space)
+    check_fate(deleted_as)
     y = np.asarray(y)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
     if space == "input" and isinstance(perturb, Noise | Attack) and X.ndim == 2:

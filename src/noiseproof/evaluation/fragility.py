@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
 from noiseproof._sklearn import _safe_indexing
-from noiseproof.evaluation.linear import LinearView, check_space, linear_view
+from noiseproof.evaluation.linear import (
+    LinearView,
+    check_fate,
+    check_space,
+    linear_view,
+)
 from noiseproof.evaluation.models import (
     as_scorer,
     last_step,
@@ -105,6 +110,7 @@ def feature_fragility(
     sepal  0.273
     """
     check_space(space)
+    check_fate(deleted_as)
     X, y = canonical(X), np.asarray(y)
     names = feature_names(model, X)
     groups_of = Groups.read(groups, names)

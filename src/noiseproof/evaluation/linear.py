@@ -250,6 +250,12 @@ def check_space(space: Any) -> None:
         raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
 
 
+def check_fate(deleted_as: Any) -> None:
+    """One clear sentence about what a lost cell cannot become."""
+    if deleted_as not in ("zero", "nan"):
+        raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
+
+
 def _has_trained_one(model: Any) -> bool:
     """Whether a wrapper decides as the one model does that it has trained."""
     wraps = hasattr(model, "estimator_") and not hasattr(model, "estimators_")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from noiseproof.io.atomic import atomic_write, check_output
 from noiseproof.io.export import as_sklearn
+from noiseproof.io.foreign import is_foreign, open_foreign
 from noiseproof.io.model import (
     FileFormatError,
     load,
@@ -27,8 +28,10 @@ __all__ = [
     "as_sklearn",
     "atomic_write",
     "check_output",
+    "is_foreign",
     "load",
     "load_with_notes",
+    "open_foreign",
     "read_notes",
     "save",
 ]

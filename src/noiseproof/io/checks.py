@@ -18,7 +18,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from noiseproof._rows import check_indices
-from noiseproof._sklearn import tree_nodes
+from noiseproof._sklearn import grown_nodes, tree_nodes
 
 # What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
 # many times its size, and to so many bytes in any case; `save` does not compress what
@@ -47,6 +47,8 @@ def check_archive(payload: bytes) -> None:
             _check_size(total, payload, "content")
             total += _check_file(archive, name, loader)
             _check_size(total, payload, "content")
+        for tree in description.trees:
+            _check_grown(archive, tree)
 
 
 def _check_size(size: int, payload: bytes, what: str) -> None:
@@ -76,6 +78,57 @@ def _check_file(archive: ZipFile, name: str, loader: str) -> int:
     return 0
 
 
+def _check_grown(archive: ZipFile, node: Any) -> None:
+    """Refuse a tree of scikit-learn, before it is built, that leads out of itself.
+
+    Its compiled part takes sizes, children and features as they are.
+    """
+    try:
+        d, classes, outputs = node["__reduce__"]["args"]["content"]
+        d, outputs = json.loads(d["content"]), json.loads(outputs["content"])
+        state = node["content"]["content"]
+        count, depth = (
+            json.loads(state[name]["content"]) for name in ("node_count", "max_depth")
+        )
+        classes, nodes, values = (
+            np.load(io.BytesIO(archive.read(part["file"])), allow_pickle=False)
+            for part in (classes, state["nodes"], state["values"])
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError("a tree is not described as scikit-learn's are.") from error
+    whole = all(type(n) is int and n >= 0 for n in (d, outputs, count, depth))
+    good = (
+        whole
+        and _fits(classes, (outputs,))
+        and classes.dtype == np.intp
+        and outputs > 0
+        and classes.min() > 0
+        and nodes.dtype == grown_nodes()
+        and nodes.shape == (count,)
+        and _fits(values, (count, outputs, int(classes.max())))
+        and values.dtype == np.float64
+        and _depth_of(nodes, d) == depth
+    )
+    if not good:
+        raise ValueError("the nodes of a tree do not fit together.")
+
+
+def _depth_of(nodes: Any, d: int) -> int:
+    """Steps on the longest way down, or -1 if a way leads out of the nodes or back."""
+    left, right = nodes["left_child"], nodes["right_child"]
+    parents = np.flatnonzero((left != -1) | (right != -1))
+    children = np.stack([left[parents], right[parents]])
+    features = nodes["feature"][parents]
+    ends = np.all((children > parents) & (children < len(nodes)))
+    if not (len(nodes) and ends and np.all((features >= 0) & (features < d))):
+        return -1
+    depth = np.zeros(len(nodes), dtype=np.int64)
+    for parent, low, high in zip(parents.tolist(), *children.tolist(), strict=True):
+        below = depth[parent] + 1
+        depth[low], depth[high] = max(depth[low], below), max(depth[high], below)
+    return int(depth.max())
+
+
 class _Description:
     """The tree of objects that skops would build, walked once.
 
@@ -86,6 +139,7 @@ class _Description:
 
     def __init__(self, tree: Any):
         self.files: list[tuple[str, str]] = []
+        self.trees: list[Any] = []
         self._shapes: dict[Any, int] = {}
         self._known: dict[Any, int] = {}
         self._shape(tree, 0)
@@ -103,6 +157,8 @@ class _Description:
                 for name, part in node.items()
                 if name not in ("__id__", "file")
             ))  # fmt: skip
+            if node.get("__loader__") == "TreeNode":
+                self.trees.append(node)
             if "file" in node:
                 self.files.append((node.get("__loader__", ""), node["file"]))
         shape = self._shapes.setdefault(key, len(self._shapes))
@@ -164,13 +220,15 @@ def _misfit(state: Any) -> str | None:
         return "classes_"
     labels = len(classes) if isinstance(classes, np.ndarray) else None
     n_scores = {None: None, 2: 1}.get(labels, labels)
-    if not whole and {"_state", "_n_support", "_predictors"} & state.keys():
+    if not whole and {"_state", "_n_support", "_predictors", "tree_"} & state.keys():
         return "n_features_in_"
     return (
         _misfit_of_scores(state, d, labels)
         or ("_n_support" in state and _misfit_of_libsvm(state, d, labels))
         or ("_state" in state and _misfit_of_stream(state, d, n_scores))
         or ("_predictors" in state and _misfit_of_boosting(state, d, n_scores or 1))
+        or ("tree_" in state and _misfit_of_grown(state["tree_"], d, state))
+        or ("estimators_" in state and _misfit_of_forest(state, d))
         or None
     )
 
@@ -263,6 +321,41 @@ def _are_groups(labels: Any, values: Any, d: Any) -> bool:
         return False
     legal = (labels >= 0) & (labels < len(np.atleast_1d(values)))
     return _fits(values, (None,)) and bool(legal.all())
+
+
+def _misfit_of_grown(tree: Any, d: int, state: Any) -> str | None:
+    """A tree of scikit-learn; its nodes are checked again, as it has got them."""
+    if type(tree).__module__ != "sklearn.tree._tree":
+        return "tree_"
+    own = tree.__getstate__()
+    good = (
+        tree.n_features == d
+        and tree.n_outputs == state.get("n_outputs_")
+        and ("classes_" not in state or _same(tree.n_classes, state.get("n_classes_")))
+        and tree.node_count == len(own["nodes"]) == len(own["values"])
+        and _depth_of(own["nodes"], d) == tree.max_depth
+    )
+    return None if good else "tree_"
+
+
+def _same(counts: Any, own: Any) -> bool:
+    return np.array_equal(np.atleast_1d(counts), np.atleast_1d(own))
+
+
+def _misfit_of_forest(state: Any, d: Any) -> str | None:
+    """Trees that get rows unchecked: each must take as many features as the whole."""
+    grown = state["estimators_"]
+    inner = grown.ravel() if isinstance(grown, np.ndarray) else grown
+    if not isinstance(inner, list | tuple | np.ndarray):
+        return "estimators_"
+    trees = [one for one in inner if hasattr(one, "tree_")]
+    if not trees or "estimators_features_" in state:  # these are checked by themselves
+        return None
+    rounds = state.get("n_trees_per_iteration_")
+    if isinstance(grown, np.ndarray) and (grown.ndim != 2 or grown.shape[1] != rounds):
+        return "estimators_"
+    alike = all(getattr(one, "n_features_in_", None) == d for one in trees)
+    return None if alike and len(trees) == len(inner) else "estimators_"
 
 
 def _misfit_of_boosting(state: Any, d: int, k: int) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LogisticRegression,
     PoissonRegressor,
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
 from noiseproof.estimators import DropoutPoissonRegressor
+from noiseproof.tables import TableEncoder
 
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
 
@@ -29,6 +31,10 @@ def as_sklearn(model: Any) -> Any:
     Tools that know scikit-learn's own classes, such as exporters to ONNX, can take it
     from there. What cannot be carried over is our reading of NaN as "this feature is
     not there": the plain model refuses NaN, so write zeros instead, which is the same.
+    A `TableEncoder` in front, as the command line puts it, becomes the scalers and
+    encoders that it holds, followed by an imputer that writes these zeros; they take
+    the columns of training by name, with cells of the kinds that training had, and no
+    columns to coerce.
 
     Parameters
     ----------
@@ -41,9 +47,10 @@ def as_sklearn(model: Any) -> Any:
     plain : estimator
         Classifiers with probabilities become a `LogisticRegression`, or for more than
         two classes an `SGDClassifier`, whose probabilities are one-vs-rest as ours
-        are; other classifiers a `LinearSVC`; regressors a `PoissonRegressor` or a
-        `Ridge`. Of a pipeline the last step is replaced; nested ones are laid
-        flat. The arrays are copies, the other steps of a pipeline are shared.
+        are (calibrated ones always the former, with scaled weights); other classifiers
+        a `LinearSVC`; regressors a `PoissonRegressor` or a `Ridge`. Of a pipeline the
+        last step is replaced; nested ones are laid flat. The arrays are copies, the
+        other steps of a pipeline are shared.
 
     Examples
     --------
@@ -58,7 +65,7 @@ def as_sklearn(model: Any) -> Any:
     """
     before, model = unwrap(model)
     if before:
-        steps = [step for _, step in before]
+        steps = [part for _, step in before for part in _plain_steps(step)]
         return make_pipeline(*steps, as_sklearn(model))
     check_is_fitted(model)
     if hasattr(model, "estimator_"):
@@ -77,6 +84,20 @@ def as_sklearn(model: Any) -> Any:
     return plain
 
 
+def _plain_steps(step: Any) -> list[Any]:
+    """A step of a pipeline by classes of scikit-learn alone."""
+    if not isinstance(step, TableEncoder):
+        return [step]
+    if step.coerced_:
+        names = ", ".join(repr(name) for name, *_ in step.coerced_)
+        raise TypeError(
+            f"The columns {names} are coerced to numbers, which no class of "
+            "scikit-learn does; train on a table of numbers."
+        )
+    zeros = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)
+    return [step.encoder_, zeros.fit(np.zeros((1, len(step.get_feature_names_out()))))]
+
+
 def _regressor(model: Any) -> Any:
     if isinstance(model, DropoutPoissonRegressor):
         plain = PoissonRegressor()
@@ -92,11 +113,12 @@ def _classifier(model: Any) -> Any:
     classes = np.array(model.classes_)
     if not hasattr(model, "predict_proba"):
         plain = LinearSVC()
-    elif len(classes) == 2:
+    elif len(classes) == 2 or getattr(model, "calibrated", False):
         plain = LogisticRegression()
     else:
         plain = SGDClassifier(loss="log_loss")
-    coef, intercept = np.array(model.coef_), np.array(model.intercept_)
+    scale = getattr(model, "scale_", 1.0)  # of calibrated probabilities
+    coef, intercept = scale * np.array(model.coef_), scale * np.array(model.intercept_)
     if len(classes) == 2 and len(coef) == 2:  # scikit-learn has one row for two classes
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept

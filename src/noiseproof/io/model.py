@@ -50,6 +50,7 @@ _PARTS = (
     "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.utils._bunch.Bunch",
     "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.tree._tree.Tree",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
@@ -150,9 +151,15 @@ def load_with_notes(
     path: PathLike, *, trusted: Iterable[Any] = ()
 ) -> tuple[Any, dict[str, Any]]:
     """Model and notes in one reading, as a pipe can be read only once."""
-    sio = _skops()
+    _skops()  # what is lacking is said first
     name = os.fspath(path)
     header, payload = unpack(Path(path).read_bytes(), name)
+    return read_skops(payload, name, trusted), _notes(header)
+
+
+def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
+    """What an archive of skops holds, if it holds nothing that is not trusted."""
+    sio = _skops()
     _guarded(name, check_archive, payload)
     found = set(_guarded(name, sio.get_untrusted_types, data=payload))
     refused = found - _allowed(trusted)
@@ -163,7 +170,7 @@ def load_with_notes(
         )
     model = _guarded(name, sio.loads, payload, trusted=sorted(found))
     _guarded(name, check_model, model)
-    return model, _notes(header)
+    return model
 
 
 def read_notes(path: PathLike) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -52,6 +53,7 @@ class Noise(BaseEstimator):
     level_name: ClassVar[str]
     is_additive: ClassVar[bool] = False
     is_gaussian: ClassVar[bool] = False
+    is_scaling: ClassVar[bool] = False  # whether what survives it is scaled up
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
@@ -61,7 +63,13 @@ class Noise(BaseEstimator):
     @property
     def level(self) -> float | Array:
         """The parameter that says how strong the noise is, as float or array."""
-        value = np.asarray(getattr(self, self.level_name), dtype=np.float64)
+        level = getattr(self, self.level_name)
+        if isinstance(level, Mapping):
+            raise ValueError(
+                f"{type(self).__name__}.{self.level_name} is given by name, so it "
+                "needs a table whose columns have names; got rows without."
+            )
+        value = np.asarray(level, dtype=np.float64)
         return float(value) if value.ndim == 0 else value
 
     def variance_law(self) -> VarianceLaw:
@@ -79,9 +87,30 @@ class Noise(BaseEstimator):
         """Noisy values in place of `x`, which are those that X stores."""
         return self.take(stored_features(X))._sample_entries(x, rng)
 
-    def on(self, features: Sequence[Any]) -> Self:
-        """The same noise, knowing which features there are, by name or number."""
-        return self
+    def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
+        """The same noise, knowing which features there are, by name or number.
+
+        A level that is given by name becomes one per feature; features that are not
+        named have none. A level that depends on the number of rows can be told it.
+        """
+        level = getattr(self, self.level_name)
+        if not isinstance(level, Mapping):
+            return self
+        return self.at(self._by_name(level, list(features)))
+
+    def _by_name(self, level: Mapping[Any, Any], names: list[Any]) -> Array:
+        """A level per name, or one clear sentence."""
+        where = f"{type(self).__name__}.{self.level_name}"
+        place = {name: j for j, name in enumerate(names)}
+        found = np.zeros(len(names))
+        for name, one in level.items():
+            if name not in place:
+                shown = ", ".join(map(repr, names[:4])) + " ..." * (len(names) > 4)
+                raise ValueError(
+                    f"{where} names {name!r}, but there are {shown or 'no names'}."
+                )
+            found[place[name]] = one
+        return found
 
     def group_labels(self, n_features: int) -> NDArray[np.intp] | None:
         """Group of each feature, or None where each has noise of its own."""
@@ -150,7 +179,15 @@ class Noise(BaseEstimator):
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
         """Raise one clear sentence if the noise cannot act on such data."""
-        name, level = f"{type(self).__name__}.{self.level_name}", self.level
+        name = f"{type(self).__name__}.{self.level_name}"
+        given = getattr(self, self.level_name)
+        if isinstance(given, Mapping) and n_features is None:
+            for one in given.values():
+                if not isinstance(one, Real):
+                    raise TypeError(f"{name} must hold numbers by name; got {one!r}.")
+                self.at(one).check()
+            return
+        level = self.level
         shape = np.shape(level)
         if shape and (len(shape) != 1 or n_features not in (None, shape[0])):
             raise ValueError(
@@ -181,12 +218,17 @@ class GroupedNoise(Noise):
         """Noisy entries, each struck if its chance is below the rate."""
         raise NotImplementedError
 
-    def on(self, features: Sequence[Any]) -> Self:
+    def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
         """The noise with a label per feature, and one rate, or a rate per feature."""
         if self.groups is None:
-            return self
+            return super().on(features, n_rows)
         groups, d = Groups.read(self.groups, features), len(features)
-        labels, rate, name = groups.labels(d), self.level, type(self).__name__
+        labels, name = groups.labels(d), type(self).__name__
+        if isinstance(self.rate, Mapping):  # by the names of the groups
+            each = self._by_name(self.rate, list(groups.names))
+            rate: Any = np.append(each, 0.0)[np.minimum(labels, len(each))]
+        else:
+            rate = self.level
         if isinstance(rate, np.ndarray) and rate.shape == (len(groups),) != (d,):
             if labels.max(initial=0) >= len(groups):
                 raise ValueError(

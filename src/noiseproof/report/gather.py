@@ -300,7 +300,7 @@ def _costs(model: Any, case: _Case, groups: Any, linear: bool) -> dict[str, floa
     together: Any = column_groups(case.features, case.columns, groups)
     if not len(together):  # the model sees nothing of them
         return {}
-    if not (linear and case.plan.deleted_as == "zero"):
+    if not linear:
         at_most = _PREDICTIONS // len(together)
         if at_most < min(_LEAST, len(case.y)):
             return {}

@@ -6,6 +6,17 @@
 from __future__ import annotations
 
 from noiseproof.tables.encoder import TableEncoder
+from noiseproof.tables.notes import Note, column_notes, new_table_notes, target_note
 from noiseproof.tables.reading import SUFFIXES, Table, TableError, read_table
 
-__all__ = ["SUFFIXES", "Table", "TableEncoder", "TableError", "read_table"]
+__all__ = [
+    "SUFFIXES",
+    "Note",
+    "Table",
+    "TableEncoder",
+    "TableError",
+    "column_notes",
+    "new_table_notes",
+    "read_table",
+    "target_note",
+]

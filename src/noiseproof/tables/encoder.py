@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from noiseproof._rows import density, read
 from noiseproof._sklearn import StrOptions, _check_feature_names_in
+from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
 
@@ -34,7 +35,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     standardisation zero is the average, so missing means average.
 
     New tables may have their columns in another order. A column that is not there is
-    treated as deleted, with a warning; columns that training did not have are ignored.
+    missing in every row, and so is a text where training had a number, both with a
+    warning; columns that training did not have are ignored.
 
     Parameters
     ----------
@@ -42,6 +44,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How to scale numbers: to mean 0 and variance 1, to a largest absolute value of
         1, or not. "auto" is "standard", but "maxabs" for sparse matrices, which then
         stay sparse. Where zero means "absent", as in counts of words, use "maxabs".
+    coerce : list of str, default=()
+        Columns that are numbers but for some cells: `1,5` and `$1,234` are read, what
+        is left, such as `<0.5` or `n/a`, is missing, and so is a number such as -999
+        that stands apart from the others.
+    categorical : list of str, default=()
+        Columns whose numbers are codes: each value becomes a feature, as of text.
 
     Attributes
     ----------
@@ -51,6 +59,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Those that hold text, and those that held nothing in training.
     n_features_in_ : int
         Number of columns.
+    missing_rates_ : list of (str, float)
+        Share of the cells of each column that were missing in training.
+    coerced_ : list of (str, bool, float or None)
+        Of `coerce`: the column, whether its commas stand before fractions, and the
+        number that means missing.
 
     Examples
     --------
@@ -69,11 +82,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     lets_holes_pass: ClassVar[bool] = True  # NaN in, NaN or zeros out, and only there
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": [StrOptions({"auto", "standard", "maxabs", "none"})]
+        "scale": [StrOptions({"auto", "standard", "maxabs", "none"})],
+        "coerce": ["array-like", tuple],
+        "categorical": ["array-like", tuple],
     }
 
-    def __init__(self, scale: str = "auto"):
+    def __init__(self, scale: str = "auto", *, coerce: Any = (), categorical: Any = ()):
         self.scale = scale
+        self.coerce = coerce
+        self.categorical = categorical
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn scales and the values of text columns.
@@ -111,10 +128,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._validate_params()
         self.text_columns_: list[str] = []
         self.empty_columns_: list[str] = []
+        self.coerced_: list[Any] = []
+        self.missing_rates_: list[Any] = []
         if hasattr(X, "columns"):
             X = _as_pandas(X)
             self.n_features_in_ = X.shape[1]
             self.feature_names_in_ = np.array(list(X.columns), dtype=object)
+            X = self._learn_to_coerce(X)
+            self.missing_rates_ = [
+                (name, float(column.isna().mean())) for name, column in X.items()
+            ]
             self.encoder_ = self._by_columns(X)
             X = X.assign(**{name: _as_text(X[name]) for name in self.text_columns_})
         else:
@@ -122,6 +145,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             X = read(self, X)
             self.encoder_ = self._scaler(sparse=density(X) is not None)
         return self.encoder_.fit_transform(X)
+
+    def _learn_to_coerce(self, X: Any) -> Any:
+        """The table with its coerced columns as numbers; how is kept for later."""
+        for name in [*self.coerce, *self.categorical]:
+            if name not in X.columns:
+                raise ValueError(f"The table has no column {name!r}.")
+        for name in self.coerce:
+            decimal = not _is_number(X[name]) and has_decimal_commas(X[name])
+            numbers = as_numbers(X[name], decimal=decimal)
+            self.coerced_.append((name, decimal, sentinel(numbers)))
+        return self._coerced(X)
+
+    def _coerced(self, X: Any) -> Any:
+        found = {}
+        for name, decimal, strange in self.coerced_:
+            if name in X.columns:
+                numbers = as_numbers(X[name], decimal=decimal)
+                found[name] = numbers.mask(numbers == strange)
+        return X.assign(**found) if found else X
 
     def _scaler(self, sparse: bool) -> Any:
         scale = self.scale
@@ -139,7 +181,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(f"Empty and left out: {_columns(empty)}.", stacklevel=3)
         self.empty_columns_ = empty
         used = X.drop(columns=empty)
-        numbers = [name for name, column in used.items() if _is_number(column)]
+        numbers = [
+            name
+            for name, column in used.items()
+            if _is_number(column) and name not in self.categorical
+        ]
         self.text_columns_ = [name for name in used.columns if name not in numbers]
         values = [_texts(_as_text(used[name])) for name in self.text_columns_]
         one_hot = OneHotEncoder(categories=values, handle_unknown="ignore")
@@ -202,13 +248,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Missing, and treated as deleted in every row: {_columns(missing)}.",
                 stacklevel=3,
             )
-        X = X.reindex(columns=used)
+        X = self._coerced(X).reindex(columns=used)
         for name, column in X.items():
             if name in self.text_columns_:
                 X[name] = _as_text(column)
             elif not _is_number(column):
                 X[name] = _numbers(column)
         return X
+
+    def known_texts(self) -> dict[str, list[str]]:
+        """The values of each text column that training had."""
+        check_is_fitted(self)
+        if not self.text_columns_:
+            return {}
+        one_hot = self.encoder_.named_transformers_["text"]
+        return dict(
+            zip(self.text_columns_, map(list, one_hot.categories_), strict=True)
+        )
+
+    @staticmethod
+    def as_text(column: Any) -> Any:
+        """A column as the encoder reads text; numbers are written as in a file."""
+        return _as_text(column)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: of the column, and of the value for text.
@@ -283,16 +344,16 @@ def _texts(column: Any) -> list[str]:
 
 
 def _numbers(column: Any) -> Any:
-    import pandas as pd
-
-    numbers = pd.to_numeric(column, errors="coerce")
+    """Numbers where training had them; other cells are missing, with a warning."""
+    numbers = as_numbers(column, kindly=False)
     text = column[numbers.isna() & column.notna()]
     if len(text):
-        raise ValueError(
-            f"Column {column.name!r} held numbers in training, but now the text "
-            f"{str(text.iloc[0])!r}."
+        warnings.warn(
+            f"Column {column.name!r} held numbers in training: a cell such as "
+            f"{str(text.iloc[0])!r} counts as missing ({len(text)} in all).",
+            stacklevel=4,
         )
-    return numbers.astype(float)
+    return numbers
 
 
 def _columns(names: Any) -> str:

@@ -63,6 +63,7 @@ def read_table(
     text: Iterable[str] = (),
     n_features: int | None = None,
     first_index: int | None = None,
+    strict: bool = True,
 ) -> Table:
     r"""Read a table from a file; empty cells are missing features.
 
@@ -85,6 +86,9 @@ def read_table(
     first_index : {0, 1}, default=None
         Where an svmlight file starts to count; None means 0 if it mentions a feature
         0, and else 1.
+    strict : bool, default=True
+        Whether to refuse a file with infinite cells, or with rows whose target is
+        empty. If not, such cells are missing and such rows left out, with a warning.
 
     Returns
     -------
@@ -128,13 +132,15 @@ def read_table(
     if suffix == ".npz":
         return _read_npz(path)
     if suffix in (".csv", ".tsv"):
-        return _read_csv(path, target, frozenset(text))
+        return _read_csv(path, target, frozenset(text), strict)
     if suffix == ".parquet":
-        return _read_parquet(path, target, frozenset(text))
+        return _read_parquet(path, target, frozenset(text), strict)
     return _read_svmlight(path, n_features, first_index)
 
 
-def _read_csv(path: Path, target: str | int | None, text: frozenset[str]) -> Table:
+def _read_csv(
+    path: Path, target: str | int | None, text: frozenset[str], strict: bool
+) -> Table:
     """CSV or TSV; the delimiter is the one that the first line uses most."""
     import pyarrow as pa
     from pyarrow import csv
@@ -157,14 +163,16 @@ def _read_csv(path: Path, target: str | int | None, text: frozenset[str]) -> Tab
         table = read(text)
         # dates are text here: as numbers they would not be features of any use
         dates = {f.name for f in table.schema if pa.types.is_temporal(f.type)}
-        return _table(read(text | dates) if dates else table, path, target)
+        return _table(read(text | dates) if dates else table, path, target, strict)
     except UnicodeDecodeError as error:
         raise TableError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path}: {_reason(error)}") from error
 
 
-def _read_parquet(path: Path, target: str | int | None, text: frozenset[str]) -> Table:
+def _read_parquet(
+    path: Path, target: str | int | None, text: frozenset[str], strict: bool
+) -> Table:
     """Parquet; dates and other types that are no numbers become text."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -180,7 +188,7 @@ def _read_parquet(path: Path, target: str | int | None, text: frozenset[str]) ->
         raise TableError(f"{path}: a column is not a plain one: {error}") from error
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path} is not a Parquet file: {_reason(error)}") from error
-    return _table(table, path, target)
+    return _table(table, path, target, strict)
 
 
 def _is_number(kind: Any) -> bool:
@@ -215,7 +223,7 @@ def _reason(error: BaseException) -> str:
     return first if first.endswith(".") else f"{first}."
 
 
-def _table(table: Any, path: Path, target: str | int | None) -> Table:
+def _table(table: Any, path: Path, target: str | int | None, strict: bool) -> Table:
     """Features and target as pandas and NumPy hold them."""
     import pyarrow as pa
 
@@ -234,11 +242,26 @@ def _table(table: Any, path: Path, target: str | int | None) -> Table:
     y, name = None, None
     if target is not None:
         name = _find(target, table.column_names, path)
+        if not strict:
+            table = _labelled(table, name, path)
         y = _check_target(_values(table.column(name)), str(path), name)
         table = table.drop_columns([name])
     if table.num_columns == 0:
         raise TableError(f"{path} has no columns beside the target.")
-    return Table(_frame(table, path), y, name)
+    return Table(_frame(table, path, strict), y, name)
+
+
+def _labelled(table: Any, target: str, path: Path) -> Any:
+    """The rows whose target is not empty, if there are any."""
+    column = table.column(target)
+    empty, n = column.null_count, len(column)
+    if not 0 < empty < n:
+        return table
+    warnings.warn(
+        f"{path}: {empty} of {n} rows are left out, as their {target!r} is empty.",
+        stacklevel=5,
+    )
+    return table.filter(column.is_valid())
 
 
 def _values(column: Any) -> Any:
@@ -253,7 +276,7 @@ def _values(column: Any) -> Any:
     return np.array(cells, dtype=object if column.null_count else None)
 
 
-def _frame(table: Any, path: Path) -> Any:
+def _frame(table: Any, path: Path, strict: bool) -> Any:
     """A frame of numbers and text, without infinite numbers."""
     import pyarrow as pa
 
@@ -266,6 +289,14 @@ def _frame(table: Any, path: Path) -> Any:
         infinite = column.dtype.kind == "f" and np.isinf(column.to_numpy())
         if np.any(infinite):
             row = int(np.argmax(infinite)) + 1
+            if not strict:
+                warnings.warn(
+                    f"{path}: {np.sum(infinite)} infinite cells of {name!r} count as "
+                    f"missing, the first in row {row}.",
+                    stacklevel=5,
+                )
+                frame[name] = column.mask(infinite)
+                continue
             raise TableError(
                 f"{path}: column {name!r} holds an infinite value in row {row}; leave "
                 "the cell empty if it is missing."

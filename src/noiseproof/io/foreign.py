@@ -1,0 +1,118 @@
+"""Models from elsewhere: skops files, ONNX files, and objects named `module:name`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noiseproof.io.atomic import PathLike
+from noiseproof.io.model import FileFormatError, read_skops
+
+_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def is_foreign(path: PathLike) -> bool:
+    """Whether `open_foreign` reads it: by its suffix, or `module:name`."""
+    text = os.fspath(path)
+    named = _NAMED.fullmatch(text) is not None and not Path(text).exists()
+    return named or Path(text).suffix in (".skops", ".onnx")
+
+
+def open_foreign(path: PathLike) -> Any:
+    """A fitted model that noiseproof has not saved.
+
+    Parameters
+    ----------
+    path : str or path
+        `model.skops`: read as `noiseproof.load` reads its own, without running code
+        from the file. `model.onnx`: run by onnxruntime. `module:name`: the module is
+        imported, from the working folder as well, which runs its code; the name is the
+        model, or a function without arguments that returns it.
+
+    Returns
+    -------
+    model : model with `predict`
+        As evaluation takes it.
+    """
+    text = os.fspath(path)
+    if text.endswith(".skops"):
+        return read_skops(Path(text).read_bytes(), text)
+    if text.endswith(".onnx"):
+        return OnnxModel(text)
+    module, name = text.split(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{text} cannot be imported: {error}.") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if callable(found) and not hasattr(found, "predict"):
+        found = found()
+    if not hasattr(found, "predict"):
+        raise TypeError(f"{text} is no model: it has no predict.")
+    return found
+
+
+class OnnxModel:
+    """A model in an ONNX file, with `predict`, and `predict_proba` if it has one.
+
+    It gets one array of numbers, or a column for each of its inputs, by name. Missing
+    cells are no business of most such models, so NaN is refused.
+    """
+
+    def __init__(self, path: PathLike):
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise ImportError(
+                "ONNX files need onnxruntime: pip install onnxruntime."
+            ) from error
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(os.fspath(path), options)
+        except Exception as error:  # its own kinds of errors
+            line = str(error).strip().splitlines()[0]
+            raise FileFormatError(f"{path} is no ONNX model: {line}") from error
+        self._inputs = self._session.get_inputs()
+        outputs = [output.name for output in self._session.get_outputs()]
+        found = [n for n in outputs if "prob" in n.lower() or "score" in n.lower()]
+        self._answer = next((n for n in outputs if n not in found), outputs[0])
+
+    def predict(self, X: Any) -> Any:
+        """Class or quantity of each row."""
+        answer = self._session.run([self._answer], self._fed(X))[0]
+        answer = np.asarray(answer)
+        return answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
+
+    def _fed(self, X: Any) -> dict[str, Any]:
+        """Rows as the session wants them."""
+        if len(self._inputs) == 1:
+            rows = np.asarray(X, dtype=_DTYPES.get(self._inputs[0].type, np.float32))
+            if rows.dtype.kind == "f" and np.isnan(rows).any():
+                raise ValueError("An ONNX model gets no NaN.")
+            return {self._inputs[0].name: rows}
+        fed = {}
+        for wanted in self._inputs:
+            if wanted.name not in getattr(X, "columns", ()):
+                raise ValueError(f"The ONNX model wants a column {wanted.name!r}.")
+            dtype = _DTYPES.get(wanted.type, object)
+            column = np.asarray(X[wanted.name])
+            if dtype is not object and np.isnan(column.astype(float)).any():
+                raise ValueError("An ONNX model gets no NaN.")
+            fed[wanted.name] = column.astype(dtype)[:, None]
+        return fed
+
+
+_DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+}

@@ -1,0 +1,60 @@
+"""Cells of text as numbers: `1,5`, `$1,234`, `<0.5`, `n/a` and -999."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_SENTINELS = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999)
+_CURRENCY = r"[$€£¥%\s\u00a0']"
+_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+_DECIMAL = r"^[+-]?\d*,\d+$"
+
+
+def has_decimal_commas(column: Any) -> bool:
+    """Whether commas of a column of text stand before fractions, not thousands."""
+    text = column.dropna().astype(str).str.replace(_CURRENCY, "", regex=True)
+    with_comma = text[text.str.contains(",", regex=False)]
+    decimal = with_comma.str.match(_DECIMAL)
+    return bool((decimal & ~with_comma.str.match(_THOUSANDS)).any())
+
+
+def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None) -> Any:
+    """A column of pandas as numbers, NaN where a cell is none.
+
+    Kindly, signs of currency are left out, and commas are read as fractions or as
+    thousands: as `decimal` says, or as the column as a whole suggests.
+    """
+    import pandas as pd
+
+    if column.dtype.kind in "fiub":
+        return column.astype(float)
+    plain = pd.to_numeric(column, errors="coerce").astype(float)
+    rest = column[plain.isna() & column.notna()].astype(str)
+    if kindly and len(rest):
+        if decimal is None:
+            decimal = has_decimal_commas(column)
+        text = rest.str.replace(_CURRENCY, "", regex=True)
+        if decimal:
+            text = text.str.replace(".", "", regex=False)
+            text = text.str.replace(",", ".", regex=False)
+        else:
+            thousands = text.str.match(_THOUSANDS)
+            text = text.mask(thousands, text.str.replace(",", "", regex=False))
+        plain[rest.index] = pd.to_numeric(text, errors="coerce").astype(float)
+    return plain.where(np.isfinite(plain))
+
+
+def sentinel(numbers: Any) -> float | None:
+    """A number such as -999 that stands apart from the others, and is there twice."""
+    values = np.unique(np.asarray(numbers, dtype=np.float64))
+    values = values[~np.isnan(values)]
+    for end, rest in ((0, values[1:]), (-1, values[:-1])):
+        if len(rest) < 3 or values[end] not in _SENTINELS:
+            continue
+        apart = np.min(np.abs(rest - values[end]))
+        often = int((np.asarray(numbers) == values[end]).sum()) > 1
+        if often and apart > np.ptp(rest):
+            return float(values[end])
+    return None

@@ -1,0 +1,168 @@
+"""A look at the columns of a table: what a model would misread, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noiseproof.tables.cells import as_numbers, sentinel
+
+_MOSTLY = 0.5  # of the cells of a text column are numbers, if they are read kindly
+_DIFFERENT = 0.9  # of the cells of an identifier
+_FEW_ROWS = 20  # tell nothing about identifiers
+_CODES = 10  # so many whole numbers may be codes
+_CLASSES = 10  # so many different numbers of a target are worth a word
+_DRIFT, _CELLS = 0.1, 5  # more of the cells missing than in training, and so many
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECASE)
+
+
+class Note(NamedTuple):
+    """Columns, what was found in them, and the option that answers it."""
+
+    columns: list[str]
+    finding: str
+    answer: str
+
+
+def column_notes(X: Any) -> list[Note]:
+    """What to know about the columns of a training table before a model is made of it.
+
+    Parameters
+    ----------
+    X : DataFrame
+        The table without its target; arrays and sparse matrices have no notes.
+
+    Returns
+    -------
+    notes : list of Note
+        Columns with the same finding together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from noiseproof.tables import column_notes
+    >>> table = pd.DataFrame({"dose": ["0.5", "<0.1", "0.7"], "site": [1, 1, 1]})
+    >>> for note in column_notes(table):
+    ...     print(note.columns, note.finding, note.answer)
+    ['dose'] 1 of 3 cells is no plain number, such as '<0.1': all of it is text --coerce
+    ['site'] the same in every row --drop
+    """
+    if not hasattr(X, "iloc"):
+        return []
+    found: dict[tuple[str, str], Note] = {}
+    twins: dict[Any, str] = {}
+    for name, column in X.items():
+        for kind, finding, answer in _findings(str(name), column, twins):
+            first = found.setdefault((kind, answer), Note([], finding, answer))
+            first.columns.append(str(name))
+    return list(found.values())
+
+
+def _findings(
+    name: str, column: Any, twins: dict[Any, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Kind, words and answer of all that is worth a note about one column."""
+    there = column.dropna()
+    if not len(there):
+        return  # the encoder says so
+    values = there.unique()
+    if len(values) == 1 and len(column) > 1:
+        yield "constant", "the same in every row", "--drop"
+        return
+    twin = twins.setdefault(_content(column), name)
+    if twin != name:
+        yield f"twin {twin}", f"the same as {twin!r}", "--drop"
+    elif column.dtype.kind in "fiub":
+        yield from _about_numbers(name, there, values)
+    else:
+        yield from _about_words(there.astype(str), values)
+
+
+def _content(column: Any) -> Any:
+    """Equal for columns with the same cells."""
+    if column.dtype.kind in "fiub":
+        return column.to_numpy(dtype=np.float64).tobytes()
+    return tuple(column.astype(str))
+
+
+def _about_numbers(
+    name: str, there: Any, values: Any
+) -> Iterator[tuple[str, str, str]]:
+    strange = sentinel(there)
+    if strange is not None:
+        times = int((there == strange).sum())
+        words = f"{strange:g} in {times} cells, far from the rest: missing?"
+        yield f"sentinel {strange}", words, "--coerce"
+    whole = bool((there == there.round()).all())
+    if not whole:
+        return
+    unique = len(values) == len(there) > _FEW_ROWS
+    if unique and (_NAMED.search(name) or np.ptp(values) == len(values) - 1):
+        yield "identifier", "counts or names the rows: an identifier?", "--drop"
+    elif 2 < len(values) <= _CODES and len(there) >= 10 * len(values):
+        words = "few different whole numbers: amounts, or codes?"
+        yield "codes", words, "--categorical, if codes"
+
+
+def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
+    numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
+    odd = there[plain.isna()]
+    if numbers.notna().mean() >= _MOSTLY:
+        cells = f"{len(odd)} of {len(there)} cells {'is' if len(odd) == 1 else 'are'}"
+        words = f"{cells} no plain number, such as {odd.iloc[0]!r}: all of it is text"
+        yield "almost numbers", words, "--coerce"
+    elif there.str.match(_DATE).mean() >= _DIFFERENT:
+        words = f"dates, taken as text of {len(values)} values"
+        yield "dates", words, "--drop, or make numbers of them"
+    elif len(there) > _FEW_ROWS and len(values) > _DIFFERENT * len(there):
+        yield "names", "another text in almost every row: an identifier?", "--drop"
+
+
+def target_note(y: Any, name: str, quantity: bool) -> Note | None:
+    """A word about a target whose numbers could be classes as well as a quantity."""
+    y = np.asarray(y)
+    different = len(np.unique(y))
+    if y.dtype.kind not in "iuf" or (different <= _CLASSES and not quantity):
+        return None
+    words = f"target of {different} different numbers, taken as "
+    if quantity:
+        return Note([name], f"{words}a quantity", "--task classification")
+    return Note([name], f"{words}classes", "--task regression")
+
+
+def new_table_notes(encoder: Any, X: Any) -> list[Note]:
+    """What is new in a table to predict for: texts never seen, more missing cells.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+        Fitted on the training table.
+    X : DataFrame
+        The new table.
+
+    Returns
+    -------
+    notes : list of Note
+        Without answers; the cells are treated as missing.
+    """
+    if not (hasattr(X, "iloc") and hasattr(encoder, "feature_names_in_")):
+        return []
+    found, rates = [], dict(encoder.missing_rates_)
+    for name, known in encoder.known_texts().items():
+        if name not in X.columns:
+            continue
+        cells = encoder.as_text(X[name]).dropna()
+        new = cells[~cells.isin(known)]
+        if len(new):
+            words = f"{len(new)} of {len(X)} cells hold a text that training had not"
+            found.append(Note([name], f"{words}, such as {new.iloc[0]!r}", ""))
+    for name in X.columns.intersection(list(rates)):
+        now, before = float(X[name].isna().mean()), rates[name]
+        if now - before > _DRIFT and (now - before) * len(X) >= _CELLS:
+            words = f"{now:.0%} of the cells are missing; in training {before:.0%} were"
+            found.append(Note([str(name)], words, ""))
+    return found
