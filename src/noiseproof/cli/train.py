@@ -187,8 +187,10 @@ def _on_cluster(
     estimator = _make_estimator(model, seed, **given)
     if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
         estimator.set_params(calibrated=False)
-    files, *how = of_table
-    fitted, summary, notes = train_on_cluster(cluster, files, estimator, *how)
+    files, target, drop, scale = of_table
+    fitted, summary, notes = train_on_cluster(
+        cluster, files, estimator, target, drop, scale
+    )
     described = {"described": _described(fitted[-1])}
     summary = {"model": model, "parameters": repr(estimator)} | summary | described
     _keep(fitted, summary, notes, output, json)
