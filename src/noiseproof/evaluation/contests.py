@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from numbers import Integral
 from typing import Any
 
@@ -17,6 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
+from noiseproof._svg import dot_strip, swatch
 from noiseproof.evaluation.curves import robustness_curve
 from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
@@ -120,6 +122,20 @@ class Contest(Result):
     def _overview(self) -> dict[str, Any]:
         order = np.argsort(-self.damaged.mean(axis=1), kind="stable")
         return {name: np.asarray(c)[order] for name, c in self._columns().items()}
+
+    def _strips(self) -> list[str]:
+        """Damaged and clean scores of each contender, with the error of the former."""
+        shown = self._overview()
+        pairs = [*zip(shown["damaged"].tolist(), shown["clean"].tolist(), strict=True)]
+        ends = min(0.0, *map(min, pairs)), max(*map(max, pairs), 1e-9)
+        return [
+            dot_strip(dict(enumerate(pair)), *ends, ("damaged", "clean"), error)
+            for pair, error in zip(pairs, shown["± s.e."].tolist(), strict=True)
+        ]
+
+    def _chart(self) -> str:
+        marks = f"{swatch(0)} damaged, ± s.e. &emsp; {swatch(1)} clean"
+        return f"<p>{marks}</p><p>{escape(self.verdict)}</p>"
 
 
 def contest(

@@ -12,6 +12,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._rows import Container, canonical, contain, stored_rows
+from noiseproof._svg import dot_strip
 from noiseproof.evaluation.linear import LinearView, check_space, linear_view
 from noiseproof.evaluation.models import as_scorer, last_step, score_name
 from noiseproof.evaluation.progress import progress_bar
@@ -158,6 +159,10 @@ class Fragility(Result):
 
     def _columns(self) -> dict[str, Any]:
         return {self.kind: self.names, "cost": self.cost}
+
+    def _strips(self) -> list[str]:
+        low, high = min(0.0, self.cost.min()), max(1e-9, self.cost.max())
+        return [dot_strip({0: cost}, low, high) for cost in self.cost.tolist()]
 
 
 def _pairs(groups: Groups) -> Groups:
