@@ -132,8 +132,8 @@ def line_chart(
         _text(group, name, _RIGHT, above, "end")
     cursor = _add(chart, "line", y1=_TOP, y2=_BOTTOM, class_="cursor")
     cursor.set("visibility", "hidden")  # until a script moves it
-    for line in lines:
-        _draw(_coloured(chart, "g", line.number, "series"), line, x, y, steps)
+    for one in lines:
+        _draw(_coloured(chart, "g", one.number, "series"), one, x, y, steps)
     return tostring(chart, encoding="unicode")
 
 
@@ -159,11 +159,11 @@ def dot_strip(
     _add(strip, "line", **stem, stroke="currentColor", opacity=0.3, class_="stem")
     for i, value in dots.items():
         name = f"{names[i]}: {value:.3f}" if names else f"{value:.3f}"
-        dot = _coloured(strip, "svg", i)
         if spread > 0 and i == next(iter(dots)):
             ends = [f"{place(value + side * spread):.2f}%" for side in (-1, 1)]
             span = {"x1": ends[0], "x2": ends[1], "y1": 10, "y2": 10}
             _add(strip, "line", **span, stroke="currentColor", stroke_width=3)
+        dot = _coloured(strip, "svg", i)
         dot.attrib |= {"x": f"{place(value):.2f}%", "overflow": "visible"}
         _mark(dot, i, 0, 10, name)
     return tostring(strip, encoding="unicode")

@@ -315,11 +315,11 @@ class RobustnessCurve(Result):
         order = np.argsort(self.levels)
         if len(order) < 2:
             return ""
-        means = self.mean, *(self.interval if self.n_repeats > 1 else ())
-        x, parts = self.levels[order].tolist(), [m[:, order].tolist() for m in means]
+        low, high = self.interval if self.n_repeats > 1 else (self.mean, self.mean)
+        x, parts = self.levels[order].tolist(), (self.mean, low, high)
         lines = [
-            Line(name, x, *own, number=i)
-            for i, (name, *own) in enumerate(zip(self.models, *parts, strict=True))
+            Line(name, x, *(part[i, order].tolist() for part in parts), None, i)
+            for i, name in enumerate(self.models)
         ]
         return figure(lines, self.label, self.scoring.replace("_", " "))
 

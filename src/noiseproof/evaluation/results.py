@@ -113,8 +113,9 @@ class Result:
         rows = ("".join(row) for row in zip(*cells, strict=True))
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr>{head}</tr>"
-            f"</thead><tbody>{body}</tbody></table>{self._chart()}"
+            f'<table><caption style="text-align: left; white-space: nowrap">'
+            f"{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{self._chart()}"
         )
 
     def _chart(self) -> str:

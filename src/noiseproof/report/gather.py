@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import permutations
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from noiseproof._pipelines import transform, unwrap
 from noiseproof._rows import canonical, density, n_missing
 from noiseproof._sklearn import _safe_indexing
 from noiseproof._version import versions
-from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import (
     Certificates,
     certify,
@@ -60,7 +59,7 @@ _LOST = {
 }
 _RISK_BUDGETS = (0, 1, 2, 5, 10, 20, 50, 100)  # fixed, so that no bound chooses its own
 _ENOUGH = 0.98  # of the rows have changed at the largest budget shown
-_POINTS, _ATTACKS = 40, 10  # budgets to show certified accuracy at, and to attack with
+_POINTS = 40  # budgets to show certified accuracy at
 _SHOWN, _SHOWN_ROWS = 12, 5  # features and groups of highest cost, and worst rows
 _FEW = 12  # classes that are shown one by one
 _DESCRIBED = 600  # letters of a model's description
@@ -186,19 +185,18 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     try_out(named, case.X)
     few = case.sample(plan.max_rows)
     steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
+    found, proofs, parts = [], [], []
     with progress_bar(plan.progress, steps) as tick:
-        wholes = []
         for name, model in named.items():
-            wholes.append(_whole(name, model, case))
+            whole, certificates = _on_all_rows(name, model, case)
             tick()
-        budgets = _budgets([w.certificates for w in wholes if w.certificates])
-        found, parts = [], []
-        for (name, model), whole in zip(named.items(), wholes, strict=True):
-            judged, own = _judge(name, model, whole, budgets, few, tick)
-            found.append(judged)
+            measured, own = _on_some_rows(model, few, certificates, tick)
+            tick()
+            found.append(ModelSummary(name, **whole, **measured))
+            proofs.append(certificates)
             parts.append(own)
-            tick()
-    return _summary(found, _leaders(np.array(parts)), case, len(few.y))
+    models = _proven(found, proofs, plan.delta)
+    return _summary(models, _leaders(np.array(parts)), case, len(few.y))
 
 
 @dataclass(frozen=True)
@@ -280,50 +278,30 @@ def _is_regressor(model: Any, y: NDArray[Any]) -> bool:
     return y.dtype.kind == "f" and bool(np.any(y != np.round(y)))
 
 
-class _Whole(NamedTuple):
-    """What all rows tell of a model: clean scores and certificates, or why not."""
-
-    scores: Numbers
-    recalls: Numbers
-    certificates: Certificates | None = None
-    proven: Mapping[str, Any] = {}  # what a `ModelSummary` says of certificates
-    why_not: str = ""
-
-
-def _judge(
-    name: str, model: Any, whole: _Whole, budgets: list[int], few: _Case, tick: _Tick
-) -> tuple[ModelSummary, _Parts]:
-    """All about one model, with the costs of all its features."""
-    plan = few.plan
+def _on_some_rows(
+    model: Any, few: _Case, certificates: Certificates | None, tick: _Tick
+) -> tuple[dict[str, Any], _Parts]:
+    """The curve and all costs of one model; and what each row adds to the curve."""
     last, seen = few.seen_by(model)
     deletion, parts = _curve(last, seen, tick)
-    text = " ".join(repr(model).split())
-    linear = whole.certificates is not None and not hasattr(last, "certify_votes")
+    linear = certificates is not None and certificates.deletion_budget is None
     costs, cost_rows = _costs(last, seen, None, linear)
-    groups, pairs = {}, {}
-    if plan.groups is not None:
-        groups, _ = _costs(last, seen, plan.groups, linear)
-        pairs, _ = _costs(last, seen, plan.groups, False, pairs=True)
-    found = ModelSummary(
-        name=name,
-        description=text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
-        n_features=seen.X.shape[1],
-        scores=whole.scores,
-        recalls=whole.recalls,
-        deletion=deletion,
-        feature_costs=costs,
-        group_costs=groups,
-        pair_costs=pairs,
-        pair_alone={
-            f"{a} + {b}": groups[a] + groups[b] for a, b in permutations(groups, 2)
+    alone: dict[str, float] = {}
+    pairs: dict[str, float] = {}
+    if few.plan.groups is not None:
+        alone, _ = _costs(last, seen, few.plan.groups, linear)
+        pairs, _ = _costs(last, seen, few.plan.groups, False, pairs=True)
+    found = {
+        "n_features": seen.X.shape[1],
+        "deletion": deletion,
+        "feature_costs": costs,
+        "group_costs": alone,
+        "pair_costs": pairs,
+        "pair_alone": {
+            f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
         },
-        cost_rows=cost_rows,
-        why_uncertified=whole.why_not,
-        **whole.proven,
-    )
-    if whole.certificates is not None:
-        proofs = _curves_of_proof(whole.certificates, last, seen, budgets, linear)
-        found = replace(found, **proofs)
+        "cost_rows": cost_rows,
+    }
     return found, parts
 
 
@@ -429,37 +407,38 @@ def _costs(
     return dict(zip(found.names, found.cost.tolist(), strict=True)), len(case.y)
 
 
-def _whole(name: str, model: Any, case: _Case) -> _Whole:
-    """Scores, then certificates, a block of rows at a time."""
+def _on_all_rows(
+    name: str, model: Any, case: _Case
+) -> tuple[dict[str, Any], Certificates | None]:
+    """Clean scores and certificates of one model, or why there are none."""
+    text = " ".join(repr(model).split())
     scores, recalls = _scores(name, model, case)
+    found = {
+        "description": text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
+        "scores": scores,
+        "recalls": recalls,
+    }
     if case.scoring != "accuracy":
-        return _Whole(scores, recalls, why_not="Certificates are for classifiers.")
-    parts: list[Certificates] = []
-    sure = []
+        return found | {"why_uncertified": "Certificates are for classifiers."}, None
+    parts, sure = [], []
     for block in case.blocks():
         last, seen = block.seen_by(model)
         try:
             # without the features that go, which would fill the memory
             parts.append(replace(certify(last, seen.X, seen.y), changes=None))
         except TypeError as error:  # not linear, and it says why
-            return _Whole(scores, recalls, why_not=str(error))
+            return found | {"why_uncertified": str(error)}, None
         sure.append(_confidence(last, seen.X))
     voted = parts[0].deletion_budget is not None
     names = ["budget", "exact", "prediction", "correct", *["deletion_budget"] * voted]
     kept = {one: np.concatenate([getattr(p, one) for p in parts]) for one in names}
-    budget = kept["deletion_budget" if voted else "budget"]
-    certificates = Certificates(**kept | {"budget": budget}, unit=parts[0].unit)
-    low = float(budget.min())
-    proven = {
-        "median_budget": _median(budget),
-        "median_changed": _median(kept["budget"]) if voted else None,
-        "inexact": int(np.count_nonzero(~certificates.exact)),
-        "n_worst": int(np.count_nonzero(budget == low)),
-        "lowest": low if np.isfinite(low) else None,
-        "worst_rows": _worst_rows(model, case, certificates, np.concatenate(sure)),
-        "gives_probabilities": hasattr(last, "predict_proba"),
-    }
-    return _Whole(scores, recalls, certificates, proven)
+    if voted:
+        found["median_changed"] = _median(kept["budget"])
+        kept["budget"] = kept["deletion_budget"]
+    certificates = Certificates(**kept, unit=parts[0].unit)
+    found["worst_rows"] = _worst_rows(model, case, certificates, np.concatenate(sure))
+    found["gives_probabilities"] = hasattr(last, "predict_proba")
+    return found, certificates
 
 
 def _median(budget: _Parts) -> float | None:
@@ -534,62 +513,52 @@ def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
     return scores, by_class if len(labels) <= _FEW else {}
 
 
-def _budgets(found: list[Certificates]) -> list[int]:
+def _proven(
+    models: list[ModelSummary], proofs: list[Certificates | None], delta: float
+) -> list[ModelSummary]:
+    """The models with what their certificates tell, at the same budgets for all."""
+    budgets = _budgets([one.budget for one in proofs if one is not None])
+    found = []
+    for model, own in zip(models, proofs, strict=True):
+        if own is not None:
+            low = float(own.budget.min())
+            # other models may have more features
+            risky = [budget for budget in _RISK_BUDGETS if budget <= model.n_features]
+            risks = [own.risk_bound(budget, delta) for budget in risky]
+            holds = own.accuracy_at(budgets).tolist()
+            model = replace(
+                model,
+                certified=Series(tuple(budgets), tuple(holds)),
+                risk=Series(tuple(risky), tuple(risks)),
+                median_budget=_median(own.budget),
+                inexact=int(np.count_nonzero(~own.exact)),
+                n_worst=int(np.count_nonzero(own.budget == low)),
+                lowest=low if np.isfinite(low) else None,
+            )
+        found.append(model)
+    return found
+
+
+def _budgets(found: list[_Parts]) -> list[int]:
     """Whole budgets, from 0 to behind where almost every row has changed."""
-    finite = [one.budget[np.isfinite(one.budget)] for one in found]
+    finite = [budget[np.isfinite(budget)] for budget in found]
     tops = [np.quantile(budget, _ENOUGH) for budget in finite if len(budget)]
     top = int(np.ceil(max(tops, default=0))) + 1
     points = np.linspace(0, top, min(top, _POINTS) + 1)
     return np.unique(np.round(points)).astype(int).tolist()
 
 
-def _curves_of_proof(
-    found: Certificates, last: Any, seen: _Case, budgets: list[int], linear: bool
-) -> dict[str, Any]:
-    """What certificates tell, by budget."""
-    attacked, d = None, seen.X.shape[1]  # other models may have more features
-    # an attack must know the classes to avoid
-    if linear and np.isin(seen.y, last.classes_).all():
-        some = [b for b in budgets[:: -(-len(budgets) // _ATTACKS)] if b <= d]
-        attack = (seen.X, seen.y, FeatureDeletion(), some)
-        left = robustness_curve(last, *attack, progress=False).mean[0]
-        attacked = Series(tuple(some), tuple(left.tolist()))
-    risky = [budget for budget in _RISK_BUDGETS if budget <= d]
-    risks = [found.risk_bound(budget, seen.plan.delta) for budget in risky]
-    return {
-        "certified": Series(tuple(budgets), tuple(found.accuracy_at(budgets).tolist())),
-        "attacked": attacked,
-        "risk": Series(tuple(risky), tuple(risks)),
-    }
-
-
 def _summary(
-    found: list[ModelSummary],
+    models: list[ModelSummary],
     leaders: tuple[tuple[int, ...], ...],
     case: _Case,
     curve_rows: int,
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
     plan, (n, d) = case.plan, case.X.shape
-    kinds = {
-        "features": "feature_costs",
-        "groups": "group_costs",
-        "pairs": "pair_costs",
-    }
-    worst = {
-        kind: _worst([getattr(m, own) for m in found]) for kind, own in kinds.items()
-    }
-    models = [
-        replace(
-            model,
-            pair_alone=_only(worst["pairs"][:_SHOWN], model.pair_alone),
-            **{
-                own: _only(worst[k][:_SHOWN], getattr(model, own))
-                for k, own in kinds.items()
-            },
-        )
-        for model in found
-    ]
+    features = _worst([model.feature_costs for model in models])
+    groups = _worst([model.group_costs for model in models])
+    pairs = _worst([model.pair_costs for model in models])
     labels, counts = np.unique(case.y, return_counts=True)
     classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
     classify = case.scoring == "accuracy"
@@ -610,10 +579,21 @@ def _summary(
         about=" · ".join(filter(None, about)),
         scoring=case.scoring,
         data=data,
-        models=tuple(models),
+        models=tuple(
+            replace(
+                model,
+                feature_costs=_only(features, model.feature_costs),
+                group_costs=_only(groups, model.group_costs),
+                pair_costs=_only(pairs, model.pair_costs),
+                pair_alone=_only(pairs, model.pair_alone),
+            )
+            for model in models
+        ),
         leaders=leaders,
-        **{kind: names[:_SHOWN] for kind, names in worst.items()},
-        tried={kind: len(names) for kind, names in worst.items()},
+        features=features[:_SHOWN],
+        groups=groups[:_SHOWN],
+        pairs=pairs[:_SHOWN],
+        tried={"features": len(features), "groups": len(groups), "pairs": len(pairs)},
         delta=float(plan.delta),
         n_repeats=int(plan.n_repeats),
         deleted=_SPACES[plan.space].format(gone=_GONE[plan.deleted_as]),
@@ -638,4 +618,4 @@ def _worst(costs: list[Numbers]) -> tuple[str, ...]:
 
 
 def _only(names: tuple[str, ...], costs: Numbers) -> dict[str, float]:
-    return {name: costs[name] for name in names if name in costs}
+    return {name: costs[name] for name in names[:_SHOWN] if name in costs}

@@ -155,8 +155,7 @@ def _said(s: Summary) -> dict[str, Any]:
             (c, {i: number(s.models[i].recalls[c]) for i in every}) for c in labels
         ],
         "proven": proven,
-        "proofs": [_proof(i, s.models[i]) for i in proven],
-        "attacked": any(s.models[i].attacked for i in proven),
+        "proofs": [_line(i, s.models[i], s.models[i].certified) for i in proven],
         "proof_notes": list(_proof_notes(s)),
         "risks": [
             (short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)})
@@ -172,15 +171,9 @@ def _known(series: Series | None) -> Series:
     return Series((), ()) if series is None else series
 
 
-def _line(i: int, model: ModelSummary, own: Series, marks: Any = None) -> Line:
-    return Line(model.name, own.x, own.y, own.low, own.high, marks, i)
-
-
-def _proof(i: int, model: ModelSummary) -> Line:
-    """Certified accuracy; marked is what the attack has left, if it was tried."""
-    attacked = _known(model.attacked)
-    marks = [*zip(attacked.x, attacked.y, strict=True)]
-    return _line(i, model, _known(model.certified), marks)
+def _line(i: int, model: ModelSummary, own: Series | None) -> Line:
+    own = _known(own)
+    return Line(model.name, own.x, own.y, own.low, own.high, number=i)
 
 
 def _points(lines: Sequence[Line]) -> Iterator[tuple[str, dict[int, str]]]:

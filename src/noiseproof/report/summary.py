@@ -73,7 +73,6 @@ class ModelSummary:
     cost_rows: int
     why_uncertified: str = ""  # one sentence if there are no certificates
     certified: Series | None = None  # accuracy by budget
-    attacked: Series | None = None  # accuracy by budget, under the worst deletion
     risk: Series | None = None  # its bound, by budget
     median_budget: float | None = None  # None if no deletion changes half of the rows
     median_changed: float | None = None  # of a model that votes: changes to any value
