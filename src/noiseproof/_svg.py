@@ -38,6 +38,15 @@ _SHAPES = (
 Scale = Callable[[float], float]
 
 
+class Svg(str):
+    """Text that is HTML already, which Jinja knows by this method."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
 class Line(NamedTuple):
     """Numbers y against x, with the ends of their intervals where there are any.
 
@@ -95,7 +104,7 @@ def line_chart(
     *,
     steps: bool = False,
     reference: tuple[str, float] | None = None,
-) -> str:
+) -> Svg:
     """Lines with intervals over common axes.
 
     The places of the first line's x are the attribute `data-x`. With `steps` a line
@@ -134,7 +143,7 @@ def line_chart(
     cursor.set("visibility", "hidden")  # until a script moves it
     for one in lines:
         _draw(_coloured(chart, "g", one.number, "series"), one, x, y, steps)
-    return tostring(chart, encoding="unicode")
+    return Svg(tostring(chart, encoding="unicode"))
 
 
 def dot_strip(
@@ -143,7 +152,7 @@ def dot_strip(
     high: float,
     names: Sequence[str] = (),
     spread: float = 0.0,
-) -> str:
+) -> Svg:
     """One line from `low` to `high` with the mark of each number at its value.
 
     It is as wide as it may be: places are shares of the width. A bar leads from zero,
@@ -166,16 +175,16 @@ def dot_strip(
         dot = _coloured(strip, "svg", i)
         dot.attrib |= {"x": f"{place(value):.2f}%", "overflow": "visible"}
         _mark(dot, i, 0, 10, name)
-    return tostring(strip, encoding="unicode")
+    return Svg(tostring(strip, encoding="unicode"))
 
 
-def swatch(number: int) -> str:
+def swatch(number: int) -> Svg:
     """The mark of a line in its colour, to stand beside its name."""
     found = _coloured(Element("span"), "svg", number, "swatch")
     size = {"width": "12", "height": "12", "viewBox": "0 0 12 12"}
     found.attrib |= {**size, "aria-hidden": "true"}
     _mark(found, number, 6, 6)
-    return tostring(found, encoding="unicode")
+    return Svg(tostring(found, encoding="unicode"))
 
 
 def _add(parent: Element, kind: str, text: Any = None, **attributes: Any) -> Element:

@@ -117,15 +117,17 @@ def test_votes_are_proven_and_told(rng):
 
 def test_pairs_of_groups_are_those_of_the_evaluation(summary, models, digits, plan):
     _, _, X, y = digits
-    assert summary.pairs == ("upper half + lower half",)
+    assert summary.costly["pair of groups"] == ("upper half + lower half",)
     for model in summary.models:
         truth = feature_fragility(
             *(models[model.name], X, y), groups=plan.groups, pairs=True, space="model"
         )
-        assert model.pair_costs == dict(zip(truth.names, truth.cost, strict=True))
-        assert model.pair_alone[summary.pairs[0]] == pytest.approx(
-            sum(model.group_costs.values())
+        assert model.costs["pair of groups"] == dict(
+            zip(truth.names, truth.cost, strict=True)
         )
+        assert model.costs["alone"][
+            summary.costly["pair of groups"][0]
+        ] == pytest.approx(sum(model.costs["group"].values()))
 
 
 def _confidence(model, X):
@@ -175,15 +177,18 @@ def test_costs_are_those_of_the_evaluation(summary, models, digits, plan):
     _, _, X, y = digits
     for model in summary.models:
         for groups, costs in (
-            (None, model.feature_costs),
-            (plan.groups, model.group_costs),
+            (None, model.costs["feature"]),
+            (plan.groups, model.costs["group"]),
         ):
             truth = feature_fragility(
                 models[model.name], X, y, groups=groups, space="model"
             )
             expected = dict(zip(truth.names, truth.cost, strict=True))
             assert costs == {name: expected[name] for name in costs}
-    worst = [max(m.feature_costs[f] for m in summary.models) for f in summary.features]
+    worst = [
+        max(m.costs["feature"][f] for m in summary.models)
+        for f in summary.costly["feature"]
+    ]
     assert worst == sorted(worst, reverse=True)
 
 
@@ -207,13 +212,15 @@ def test_columns_of_a_table_are_lost_as_a_whole(table):
     model = make_pipeline(TableEncoder(), DropoutSVC(0.2)).fit(X, y)
     plan = Plan(levels=[0, 0.5], n_repeats=2, groups={"g": ["b", "colour"], "h": [2]})
     found = gather(model, X, y, plan)
-    assert set(found.features) == {"a", "b", "b_c", "colour"}
+    assert set(found.costly["feature"]) == {"a", "b", "b_c", "colour"}
     without = X.assign(colour=None)
     cost = model.score(X, y) - model.score(without, y)
-    assert found.models[0].feature_costs["colour"] == pytest.approx(cost)
+    assert found.models[0].costs["feature"]["colour"] == pytest.approx(cost)
     cost = model.score(X, y) - model.score(without.assign(b=np.nan), y)
-    assert found.models[0].group_costs["g"] == pytest.approx(cost)
-    assert found.models[0].group_costs["h"] == found.models[0].feature_costs["b_c"]
+    assert found.models[0].costs["group"]["g"] == pytest.approx(cost)
+    assert (
+        found.models[0].costs["group"]["h"] == found.models[0].costs["feature"]["b_c"]
+    )
     assert found.data.missing == pytest.approx(11 / 360)
     Reader(render(found))
 
@@ -267,7 +274,7 @@ def test_regressors_have_r2_and_no_certificates(rng):
     for model in found.models:
         assert model.scores["r2"] == models[model.name].score(X, y)
         assert model.certified is None
-    assert found.features[0] == "x1"
+    assert found.costly["feature"][0] == "x1"
     read = Reader(render(found))
     assert "R² by share of features deleted (read as zero)" in read.tables
     sentence = "No certificates for ridge, dropout and forest. Certificates are for"
@@ -318,8 +325,8 @@ def test_too_many_features_for_a_model_that_is_not_linear(monkeypatch, models, d
     monkeypatch.setattr(gathering, "_PREDICTIONS", 64 * 150)
     chosen = {name: models[name] for name in ("svc", "forest")}
     found = gather(chosen, X, y, QUICK)
-    assert found.models[0].feature_costs
-    assert not found.models[1].feature_costs
+    assert found.models[0].costs["feature"]
+    assert not found.models[1].costs["feature"]
     sentence = "too many features to try the loss of each with forest"
     assert sentence in Reader(render(found)).text
     alone = gather(models["forest"], X, y, QUICK)
@@ -449,4 +456,4 @@ def test_an_array_has_the_names_that_the_model_knows(table):
     model = DropoutSVC(0.2).fit(numbers, y)
     with pytest.warns(UserWarning, match="valid feature names"):
         found = gather(model, numbers.to_numpy(), y, QUICK)
-    assert set(found.features) == {"a", "b", "b_c"}
+    assert set(found.costly["feature"]) == {"a", "b", "b_c"}

@@ -107,14 +107,14 @@ def test_the_tables_show_the_numbers_of_the_summary(summary, read):
     for i, model in enumerate(summary.models):
         means = [row[1 + i].split(" ± ")[0] for row in curve[1:]]
         assert means == [number(y) for y in model.deletion.y]
-        for rows, kinds in ((costs, "feature_costs"), (groups, "group_costs")):
+        for rows, kinds in ((costs, "feature"), (groups, "group")):
             shown = {row[0]: row[2 + i] for row in rows[1:]}
-            expected = getattr(model, kinds)
+            expected = model.costs[kinds]
             assert shown == {name: number(cost) for name, cost in expected.items()}
         shown = {row[0]: row[2 + i] for row in pairs[1:]}
         assert shown == {
-            name: f"{number(cost)} ({number(model.pair_alone[name])})"
-            for name, cost in model.pair_costs.items()
+            name: f"{number(cost)} ({number(model.costs['alone'][name])})"
+            for name, cost in model.costs["pair of groups"].items()
         }
         if model.certified is None:
             continue

@@ -61,7 +61,7 @@ def write_report(
     >>> model = DropoutLogisticRegression(0.1).fit(X[::2], y[::2])
     >>> path = os.path.join(tempfile.mkdtemp(), "page.html")
     >>> summary = write_report(model, X[1::2], y[1::2], path, title="Iris")
-    >>> summary.features[0]
+    >>> summary.costly["feature"][0]
     'petal width (cm)'
     """
     plan = Plan(**options)

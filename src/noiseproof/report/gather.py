@@ -66,6 +66,7 @@ _DESCRIBED = 600  # letters of a model's description
 _BLOCK = 20_000  # rows at a time, where little beside X shall be in memory
 _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not linear
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
+_PAIR = "pair of groups"
 _SURE = 0.975  # two-sided confidence of 95 %
 
 _Tick = Callable[[], None]
@@ -285,21 +286,18 @@ def _on_some_rows(
     last, seen = few.seen_by(model)
     deletion, parts = _curve(last, seen, tick)
     linear = certificates is not None and certificates.deletion_budget is None
-    costs, cost_rows = _costs(last, seen, None, linear)
-    alone: dict[str, float] = {}
-    pairs: dict[str, float] = {}
+    costs: dict[str, Numbers] = {}
+    costs["feature"], cost_rows = _costs(last, seen, None, linear)
     if few.plan.groups is not None:
-        alone, _ = _costs(last, seen, few.plan.groups, linear)
-        pairs, _ = _costs(last, seen, few.plan.groups, False, pairs=True)
+        alone = costs["group"] = _costs(last, seen, few.plan.groups, linear)[0]
+        costs[_PAIR], _ = _costs(last, seen, few.plan.groups, False, pairs=True)
+        costs["alone"] = {
+            f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
+        }
     found = {
         "n_features": seen.X.shape[1],
         "deletion": deletion,
-        "feature_costs": costs,
-        "group_costs": alone,
-        "pair_costs": pairs,
-        "pair_alone": {
-            f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
-        },
+        "costs": costs,
         "cost_rows": cost_rows,
     }
     return found, parts
@@ -556,9 +554,8 @@ def _summary(
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
     plan, (n, d) = case.plan, case.X.shape
-    features = _worst([model.feature_costs for model in models])
-    groups = _worst([model.group_costs for model in models])
-    pairs = _worst([model.pair_costs for model in models])
+    costly = {kind: _costly(kind, models) for kind in ("feature", "group", _PAIR)}
+    shown = {kind: names[:_SHOWN] for kind, names in costly.items()}
     labels, counts = np.unique(case.y, return_counts=True)
     classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
     classify = case.scoring == "accuracy"
@@ -573,27 +570,17 @@ def _summary(
         chance=float(counts.max() / n) if classify else 0.0,
     )
     settings = {"seed": plan.random_state, **(plan.settings or {})}
-    about = [plan.data, plan.target and f"target {plan.target}", _today()]
+    today = f"{date.today().day} {date.today():%B %Y}"
+    about = [plan.data, plan.target and f"target {plan.target}", today]
     return Summary(
         title=plan.title,
         about=" · ".join(filter(None, about)),
         scoring=case.scoring,
         data=data,
-        models=tuple(
-            replace(
-                model,
-                feature_costs=_only(features, model.feature_costs),
-                group_costs=_only(groups, model.group_costs),
-                pair_costs=_only(pairs, model.pair_costs),
-                pair_alone=_only(pairs, model.pair_alone),
-            )
-            for model in models
-        ),
+        models=tuple(replace(m, costs=_only(shown, m.costs)) for m in models),
         leaders=leaders,
-        features=features[:_SHOWN],
-        groups=groups[:_SHOWN],
-        pairs=pairs[:_SHOWN],
-        tried={"features": len(features), "groups": len(groups), "pairs": len(pairs)},
+        costly=shown,
+        tried={kind: len(names) for kind, names in costly.items()},
         delta=float(plan.delta),
         n_repeats=int(plan.n_repeats),
         deleted=_SPACES[plan.space].format(gone=_GONE[plan.deleted_as]),
@@ -603,19 +590,19 @@ def _summary(
     )
 
 
-def _today() -> str:
-    today = date.today()
-    return f"{today.day} {today:%B %Y}"
-
-
-def _worst(costs: list[Numbers]) -> tuple[str, ...]:
+def _costly(kind: str, models: list[ModelSummary]) -> tuple[str, ...]:
     """Names by falling cost to the model that it costs most."""
     worst: dict[str, float] = {}
-    for one in costs:
-        for name, cost in one.items():
+    for model in models:
+        for name, cost in model.costs.get(kind, {}).items():
             worst[name] = max(cost, worst.get(name, -np.inf))
     return tuple(sorted(worst, key=lambda name: -worst[name]))
 
 
-def _only(names: tuple[str, ...], costs: Numbers) -> dict[str, float]:
-    return {name: costs[name] for name in names[:_SHOWN] if name in costs}
+def _only(shown: Mapping[str, tuple[str, ...]], costs: Mapping[str, Numbers]) -> Any:
+    """The costs of these features and groups."""
+    chosen = {**shown, "alone": shown[_PAIR]}
+    return {
+        kind: {name: own[name] for name in chosen[kind] if name in own}
+        for kind, own in costs.items()
+    }

@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 from unicodedata import bidirectional
 
-from noiseproof._svg import FLOOR, Line, dot_strip, line_chart, short, swatch
+from noiseproof._svg import FLOOR, Line, Svg, dot_strip, line_chart, short, swatch
 from noiseproof.report.summary import ModelSummary, Series, Summary
 
 _COLOURS = 8  # of the style sheet
@@ -41,7 +41,6 @@ def render(summary: Summary) -> str:
     """
     try:
         from jinja2 import Environment, FunctionLoader
-        from markupsafe import Markup
     except ImportError as error:
         raise ImportError(
             "The report needs Jinja2: pip install 'noiseproof[report]'."
@@ -64,22 +63,12 @@ def render(summary: Summary) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    env.filters |= {"number": number, "short": short}
-    env.globals |= {
-        "chart": lambda *a, **named: Markup(line_chart(*a, **named)),
-        "swatch": lambda i: Markup(swatch(i)),
-        "points": lambda lines: list(_points(lines)),
-    }
-    drawn = {k: [(n, Markup(svg), c) for n, svg, c in v] for k, v in _costs(s).items()}
-    page = env.get_template("page.html").render(
-        s=s,
-        style=Markup(style),
-        script=Markup(script),
-        policy=policy,
-        **_said(s),
-        **drawn,
-    )
-    return page.lstrip()
+    env.filters |= {"number": number, "short": short, "points": _points}
+    env.globals |= {"chart": line_chart, "swatch": swatch}
+    page = env.get_template("page.html")
+    return page.render(
+        s=s, style=style, script=script, policy=policy, **_said(s)
+    ).lstrip()
 
 
 def _asset(name: str) -> str:
@@ -163,6 +152,7 @@ def _said(s: Summary) -> dict[str, Any]:
         ],
         "tiles": list(_tiles(s)),
         "classes": ", ".join([*sizes, "..."] if len(largest) > _FEW else sizes),
+        "costs": {kind: list(_costs(s, kind)) for kind in s.costly},
         "left_out": [*_left_out(s), *([] if proven else _proof_notes(s))],
     }
 
@@ -282,32 +272,19 @@ def _median(model: ModelSummary) -> str:
     return "it never can" if model.median_budget is None else short(model.median_budget)
 
 
-def _costs(s: Summary) -> dict[str, list[tuple[str, str, list[str]]]]:
-    """Rows of the tables of costs: a name, a strip with the models' marks, numbers."""
+def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
+    """Rows of a table of costs: a name, a strip with the models' marks, numbers."""
     names = [m.name for m in s.models]
-    found = {}
-    for kind, chosen in (
-        ("feature", s.features),
-        ("group", s.groups),
-        ("pair", s.pairs),
-    ):
-        costs = [getattr(m, f"{kind}_costs") for m in s.models]
-        every = [cost for own in costs for cost in own.values()]
-        low, high = min(0.0, *every, 0.0), max(*every, 1e-9, 1e-9)
-        rows = []
-        for name in chosen:
-            own = {i: cost[name] for i, cost in enumerate(costs) if name in cost}
-            cells = [number(own.get(i)) for i in range(len(names))]
-            if kind == "pair":
-                cells = [
-                    f"{text} ({number(m.pair_alone[name])})"
-                    if name in m.pair_alone
-                    else text
-                    for text, m in zip(cells, s.models, strict=True)
-                ]
-            rows.append((name, dot_strip(own, low, high, names), cells))
-        found[f"{kind}_rows"] = rows
-    return found
+    costs = [m.costs.get(kind, {}) for m in s.models]
+    for name in s.costly[kind]:
+        every = [own[one] for own in costs for one in s.costly[kind] if one in own]
+        own = {i: cost[name] for i, cost in enumerate(costs) if name in cost}
+        strip = dot_strip(own, min(0.0, *every), max(1e-9, *every), names)
+        cells = [number(own.get(i)) for i in range(len(names))]
+        if kind.startswith("pair"):
+            alone = [m.costs.get("alone", {}).get(name) for m in s.models]
+            cells = [f"{c} ({number(a)})" for c, a in zip(cells, alone, strict=True)]
+        yield name, strip, cells
 
 
 def _proof_notes(s: Summary) -> Iterator[str]:
@@ -353,14 +330,11 @@ def _left_out(s: Summary) -> Iterator[str]:
             f"Curves and costs were measured on {about.curve_rows:,} rows drawn at "
             "random; clean scores and certificates on all."
         )
-    for kind, shown in (
-        ("features", s.features),
-        ("groups", s.groups),
-        ("pairs", s.pairs),
-    ):
-        if len(shown) < s.tried[kind]:
+    for kind, names in s.costly.items():
+        if len(names) < s.tried[kind]:
+            what = kind.replace("pair", "pairs") if " " in kind else f"{kind}s"
             n = s.tried[kind]
-            yield f"Of {n:,} {kind} the {len(shown)} that cost most are shown."
+            yield f"Of {n:,} {what} the {len(names)} that cost most are shown."
     untried = [m.name for m in s.models if not m.cost_rows]
     if untried:
         yield (
@@ -370,7 +344,7 @@ def _left_out(s: Summary) -> Iterator[str]:
     for n in sorted({m.cost_rows for m in s.models} - {0, about.curve_rows}):
         who = [m.name for m in s.models if m.cost_rows == n]
         yield f"The costs of {_listed(who)} were measured on {n:,} rows."
-    if s.groups and not s.pairs and s.tried["groups"] > 1:
+    if s.tried["group"] > 1 and not s.tried["pair of groups"]:
         yield "There are too many pairs of groups to try each."
     if len(about.classes) > _FEW:
         yield f"Scores of single classes: there are more than {_FEW}."

@@ -64,13 +64,10 @@ class ModelSummary:
     scores: Numbers  # on the clean rows; the first metric is that of the curves
     recalls: Numbers  # of each class; empty if there are many
     deletion: Series  # score by the share of features lost at random
-    # of losing the features, groups and pairs of groups of the `Summary`, as far as
-    # the model has them and they were tried; and the rows that this was measured on
-    feature_costs: Numbers
-    group_costs: Numbers
-    pair_costs: Numbers
-    pair_alone: Numbers  # the sum of the costs of the two
-    cost_rows: int
+    # of those in `Summary.costly`, by kind, as far as the model has them and they were
+    # tried; "alone" are the sums of what the two of a pair cost one at a time
+    costs: Mapping[str, Numbers]
+    cost_rows: int  # that they were measured on
     why_uncertified: str = ""  # one sentence if there are no certificates
     certified: Series | None = None  # accuracy by budget
     risk: Series | None = None  # its bound, by budget
@@ -102,10 +99,10 @@ class Summary:
     leaders : tuple of tuples of int
         For each level of the curves the numbers of the best model and of all that
         cannot be told from it, the best first.
-    features, groups, pairs : tuple of str
-        Features, groups and pairs of groups that cost most, by falling cost.
+    costly : dict of str to tuple of str
+        Features, groups and pairs of groups that cost most, by kind and falling cost.
     tried : dict of str to int
-        How many of each kind there are.
+        How many there are of each kind.
     delta : float
         Probability that a risk bound may fail.
     n_repeats : int
@@ -124,9 +121,7 @@ class Summary:
     data: DataSummary
     models: tuple[ModelSummary, ...]
     leaders: tuple[tuple[int, ...], ...]
-    features: tuple[str, ...]
-    groups: tuple[str, ...]
-    pairs: tuple[str, ...]
+    costly: Mapping[str, tuple[str, ...]]
     tried: Mapping[str, int]
     delta: float
     n_repeats: int
