@@ -262,3 +262,17 @@ def test_a_name_from_right_to_left_leaves_its_neighbours_in_place(browser, tmp_p
     )
     tab.close()
     assert places == sorted(places)
+
+
+def test_in_a_notebook_the_page_works_in_its_frame(browser, summary, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html>{summary._repr_html_()}", encoding="utf-8")
+    said = []
+    tab = browser.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.goto(path.as_uri())
+    frame = tab.frame_locator("iframe")
+    assert frame.locator("#random .line").count() == 5
+    assert frame.locator("#random output").inner_text().startswith("0.5:")
+    tab.close()
+    assert said == []

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import DropoutRidge, DropoutSVC, PartitionEnsemble
@@ -97,6 +98,21 @@ def test_only_a_clear_difference_makes_a_leader(rng):
     assert {best, *others} == {1, 2}
     (alone,) = gathering._leaders(parts[:, :, :1])
     assert len(alone) == 3  # one row tells nobody apart
+
+
+def test_missing_cells_are_certified_behind_the_scaler(rng):
+    """There zero means average; in the data it would be far away from all rows."""
+    X = rng.normal(50.0, 1.0, size=(80, 4))
+    y = X.sum(axis=1) > 200
+    model = make_pipeline(StandardScaler(), DropoutSVC(0.2)).fit(X, y)
+    plan = Plan(levels=[0, 0.5], n_repeats=1, deleted_as="nan", space="input")
+    (found,) = gather(model, X, y, plan).models
+    truth = certify(model, X, y, space="model")
+    assert found.certified.y == tuple(truth.accuracy_at(found.certified.x))
+    assert found.median_budget == np.quantile(truth.budget, 0.5, method="lower")
+    raw = gather(model, X, y, Plan(levels=[0, 0.5], n_repeats=1, space="input"))
+    assert raw.models[0].certified.y[1] < found.certified.y[1]
+    assert "reads as zero in the data" in Reader(render(raw)).text
 
 
 def test_votes_are_proven_and_told(rng):

@@ -45,6 +45,7 @@ from noiseproof.report.summary import (
 
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
+_PROVEN = "Here a lost feature reads as zero {}; to a model that votes it is missing."
 _SPACES = {
     "input": "A {gone} in the data, before any step of the model.",
     "model": "A {gone} as the model proper sees it, behind its scalers and encoders.",
@@ -250,9 +251,14 @@ class _Case:
         """Some of the rows."""
         return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
 
-    def seen_by(self, model: Any) -> tuple[Any, _Case]:
-        """The model and the rows in the space where features are deleted."""
-        if self.plan.space == "input":
+    def seen_by(self, model: Any, proof: bool = False) -> tuple[Any, _Case]:
+        """The model and the rows in the space where features are deleted.
+
+        A proof counts features that read as zero. A missing cell does so behind scalers
+        and encoders only; in the data zero would be a value like any other.
+        """
+        known = proof and self.plan.deleted_as == "nan"
+        if self.plan.space == "input" and not known:
             return model, self
         steps, last = unwrap(model)
         if not steps:
@@ -420,7 +426,7 @@ def _on_all_rows(
         return found | {"why_uncertified": "Certificates are for classifiers."}, None
     parts, sure = [], []
     for block in case.blocks():
-        last, seen = block.seen_by(model)
+        last, seen = block.seen_by(model, proof=True)
         try:
             # without the features that go, which would fill the memory
             parts.append(replace(certify(last, seen.X, seen.y), changes=None))
@@ -470,7 +476,7 @@ def _worst_rows(
     rows = rows[np.lexsort((-sure[rows], found.budget[rows]))][:_SHOWN_ROWS]
     if not len(rows):
         return ()
-    last, seen = case.pick(rows).seen_by(model)
+    last, seen = case.pick(rows).seen_by(model, proof=True)
     again = certify(last, seen.X, seen.y)
     return tuple(
         WorstRow(
@@ -570,6 +576,8 @@ def _summary(
         chance=float(counts.max() / n) if classify else 0.0,
     )
     settings = {"seed": plan.random_state, **(plan.settings or {})}
+    raw = plan.space == "input" and plan.deleted_as == "zero"
+    where = "in the data" if raw else "behind scalers, where zero means average"
     today = f"{date.today().day} {date.today():%B %Y}"
     about = [plan.data, plan.target and f"target {plan.target}", today]
     return Summary(
@@ -585,6 +593,7 @@ def _summary(
         n_repeats=int(plan.n_repeats),
         deleted=_SPACES[plan.space].format(gone=_GONE[plan.deleted_as]),
         lost=_LOST[plan.deleted_as],
+        proven=_PROVEN.format(where),
         settings={str(name): str(value) for name, value in settings.items()},
         versions=versions(),
     )

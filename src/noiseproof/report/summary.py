@@ -111,6 +111,8 @@ class Summary:
         What a deletion means, in one sentence.
     lost : str
         What is lost: features that read as zero, or cells known to be missing.
+    proven : str
+        What certificates take for the loss of a feature, in one sentence.
     settings, versions : dict of str to str
         What it takes to reproduce the page.
     """
@@ -127,6 +129,7 @@ class Summary:
     n_repeats: int
     deleted: str
     lost: str
+    proven: str
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
