@@ -315,10 +315,17 @@ class RobustnessCurve(Result):
         order = np.argsort(self.levels)
         if len(order) < 2:
             return ""
-        low, high = self.interval if self.n_repeats > 1 else (self.mean, self.mean)
-        x, parts = self.levels[order].tolist(), (self.mean, low, high)
+        x, means = self.levels[order].tolist(), self.mean
+        low, high = self.interval if self.n_repeats > 1 else (means, means)
         lines = [
-            Line(name, x, *(part[i, order].tolist() for part in parts), None, i)
+            Line(
+                name,
+                x,
+                means[i, order].tolist(),
+                low=low[i, order].tolist(),
+                high=high[i, order].tolist(),
+                number=i,
+            )
             for i, name in enumerate(self.models)
         ]
         return figure(lines, self.label, self.scoring.replace("_", " "))

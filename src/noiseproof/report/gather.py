@@ -417,7 +417,7 @@ def _on_all_rows(
     """Clean scores and certificates of one model, or why there are none."""
     text = " ".join(repr(model).split())
     scores, recalls = _scores(name, model, case)
-    found = {
+    found: dict[str, Any] = {
         "description": text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
         "scores": scores,
         "recalls": recalls,
