@@ -69,6 +69,9 @@ class Recommendation:
     def __repr__(self) -> str:
         return f"{self.contest!r}\n\n{self.contest.verdict}"
 
+    def _repr_html_(self) -> str:
+        return self.contest._repr_html_()
+
 
 def recommend(
     X: Any,

@@ -18,3 +18,10 @@ def test_scikit_learn_check(estimator, check):
 @parametrize_with_checks(_VARIANTS)
 def test_scikit_learn_check_of_every_expectation(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS.values(), ids=lambda cls: cls.__name__)
+def test_estimators_keep_the_view_of_scikit_learn_in_notebooks(cls):
+    html = cls()._repr_html_()
+    assert "sk-container" in html
+    assert cls.__name__ in html

@@ -6,7 +6,17 @@ from dataclasses import FrozenInstanceError, dataclass
 
 import numpy as np
 import pytest
+from reading import Reader
+from sklearn.linear_model import LogisticRegression
 
+from noiseproof import DropoutSVC
+from noiseproof.attacks import NormBall
+from noiseproof.evaluation import (
+    certify,
+    contest,
+    feature_fragility,
+    robustness_curve,
+)
 from noiseproof.evaluation.results import Result, frozen
 
 
@@ -47,9 +57,45 @@ def test_words_stand_left_and_numbers_right(table):
 
 def test_the_notebook_table_is_escaped(table):
     html = table._repr_html_()
-    assert "<caption>A &lt;table&gt;</caption>" in html
+    assert "A &lt;table&gt;</caption>" in html
     assert "<td>age &amp; sex</td><td>0.500</td><td>3</td>" in html
     assert html.count("<tr>") == 3
+
+
+def _shown(result, points):
+    """The notebook's view, which is sound HTML and fetches nothing."""
+    html = result._repr_html_()
+    read = Reader(html)
+    assert not read.attributes("src")
+    assert html.count('class="mark"') - html.count('class="swatch') == points
+    return read
+
+
+def test_results_show_themselves_in_notebooks_with_a_chart(rng):
+    X = rng.normal(size=(90, 3))
+    y = X.sum(axis=1) > 0
+    evil = "<script>"
+    models = {evil: LogisticRegression().fit(X, y), "b": DropoutSVC(0.2).fit(X, y)}
+    curve = robustness_curve(models, X, y, "delete", [0, 0.5, 1], n_repeats=2)
+    read = _shown(curve, points=6)
+    assert "share of features deleted (read as zero)" in read.text
+    assert read.text.count(evil) == 2  # head of the table, legend
+    assert read.attributes("role") == ["img"]
+    _shown(robustness_curve(models, X, y, "delete", [0.5]), points=0)  # no line
+    certificates = certify(models["b"], X, y)
+    assert "certified accuracy" in _shown(certificates, points=0).text
+    unlabelled = certify(models["b"], X, None, attack=NormBall())
+    assert "predictions unchanged" in _shown(unlabelled, points=0).text
+    _shown(feature_fragility(models["b"], X, y), points=3)
+    contenders = {evil: LogisticRegression(), "b": DropoutSVC(0.2)}
+    found = contest(contenders, X, y, "delete", 0.5, cv=2)
+    assert found.verdict in _shown(found, points=4).text
+
+
+def test_a_long_table_has_a_strip_for_each_row_it_shows(rng):
+    X = rng.normal(size=(40, 30))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    _shown(feature_fragility(model, X, X[:, 0] > 0), points=17)
 
 
 def test_long_tables_show_both_ends():

@@ -144,12 +144,12 @@ def test_losing_a_text_column_costs_what_it_costs(table):
     model = make_pipeline(TableEncoder(), DropoutSVC(0.2)).fit(X, y)
     plan = Plan(levels=[0, 0.5], n_repeats=2, groups={"text": ["col", "n"]})
     found = gather(model, X, y, plan).models[0]
-    assert set(found.feature_costs) == set(X.columns)
+    assert set(found.costs["feature"]) == set(X.columns)
     for name in X.columns:
         cost = model.score(X, y) - model.score(X.assign(**{name: None}), y)
-        assert found.feature_costs[name] == pytest.approx(cost)
+        assert found.costs["feature"][name] == pytest.approx(cost)
     cost = model.score(X, y) - model.score(X.assign(col=None, n=None), y)
-    assert found.group_costs["text"] == pytest.approx(cost)
+    assert found.costs["group"]["text"] == pytest.approx(cost)
 
 
 def scikit_learn(columns, **options):

@@ -1,6 +1,7 @@
 """The page in a browser: everything shows, reacts and stays at home."""
 
 import shutil
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -114,7 +115,8 @@ def test_the_keyboard_reaches_every_control(visit):
     for _ in range(60):
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("document.activeElement.id"))
-    controls = tab.locator("input").evaluate_all("found => found.map(x => x.id)")
+    controls = tab.locator("input, select")
+    controls = controls.evaluate_all("found => found.map(x => x.id)")
     assert set(controls) <= reached
 
 
@@ -128,6 +130,47 @@ def test_dark_and_light_follow_the_reader(visit):
         tab = visit(color_scheme=scheme)
         assert _brightness(tab, "backgroundColor") == pytest.approx(paper, abs=0.15)
         assert _brightness(tab, "color") == pytest.approx(1 - paper, abs=0.2)
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_the_reader_may_choose_the_colours(visit, script):
+    tab = visit(color_scheme="light", java_script_enabled=script)
+    for theme, paper in (("dark", 0.0), ("light", 1.0), ("automatic", 1.0)):
+        tab.get_by_label("Colours").select_option(theme)
+        assert _brightness(tab, "backgroundColor") == pytest.approx(paper, abs=0.15)
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)])
+def test_verdict_and_chart_are_seen_first(visit, size):
+    tab = visit(viewport={"width": size[0], "height": size[1]})
+    assert tab.locator(".lead").bounding_box()["y"] < size[1] / 3
+    chart = tab.locator("#random .chart").bounding_box()
+    assert chart["y"] + chart["height"] / 2 < size[1]
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_text_of_a_chart_covers_another(visit, width):
+    tab = visit(viewport={"width": width, "height": 740})
+    for chart in ("#random", "#proof"):
+        boxes = tab.locator(f"{chart} .axis text").evaluate_all(
+            "found => found.map(x => x.getBoundingClientRect().toJSON())"
+        )
+        assert len(boxes) > 8
+        for a, b in combinations(boxes, 2):
+            across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+            down = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+            assert min(across, down) < 2, (a, b)
+
+
+def test_on_a_phone_the_key_table_is_a_card_for_each_model(visit):
+    tab = visit(viewport={"width": 360, "height": 740})
+    cells = tab.locator("#glance .stack td")
+    for i in range(cells.count()):
+        box = cells.nth(i).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    shown = "found => getComputedStyle(found, '::before').content"
+    assert cells.first.evaluate(shown) == '"accuracy on clean rows"'
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -144,7 +187,7 @@ def test_paper_is_white_and_complete(visit, browser):
     tab.emulate_media(media="print")
     assert _brightness(tab, "backgroundColor") == 1
     assert tab.locator("#random .line:visible").count() == 5
-    assert tab.locator("#rows table:visible").count() == 4
+    assert tab.locator("#worst .card table:visible").count() == 4
     for hidden in ("input", "details", "output"):
         assert tab.locator(f"{hidden}:visible").count() == 0
     assert tab.pdf(format="A4").startswith(b"%PDF")
@@ -219,3 +262,17 @@ def test_a_name_from_right_to_left_leaves_its_neighbours_in_place(browser, tmp_p
     )
     tab.close()
     assert places == sorted(places)
+
+
+def test_in_a_notebook_the_page_works_in_its_frame(browser, summary, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html>{summary._repr_html_()}", encoding="utf-8")
+    said = []
+    tab = browser.new_page()
+    tab.on("console", lambda message: said.append(message.text))
+    tab.goto(path.as_uri())
+    frame = tab.frame_locator("iframe")
+    assert frame.locator("#random .line").count() == 5
+    assert frame.locator("#random output").inner_text().startswith("0.5:")
+    tab.close()
+    assert said == []

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import Reader
 
-from noiseproof.report.summary import Series
-from noiseproof.report.svg import Curve, dot_strip, line_chart, nice_ticks, scale
+from noiseproof._svg import Line, dot_strip, line_chart, nice_ticks, scale, swatch
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -36,38 +35,56 @@ def test_a_scale_maps_ends_to_ends_and_cuts_the_rest(low, width):
     assert place(low + 3 * width) == 110
 
 
+def _path(svg):
+    return re.search('d="(M[^"]+)" class="line"', svg)[1]
+
+
 def test_points_lie_at_their_numbers():
-    series = Series((0.0, 1.0, 2.0), (0.0, 1.0, 0.5), (0.0, 0.9, 0.4), (0.1, 1.0, 0.6))
-    svg = line_chart([Curve(0, "one", series)], "a chart", "x", "y")
+    line = Line("one", (0, 1, 2), (0.0, 1.0, 0.5), (0.0, 0.9, 0.4), (0.1, 1.0, 0.6))
+    svg = line_chart([line], "x", "y", reference=("chance", 0.5))
     Reader(svg)
     places = re.search('data-x="([^"]+)"', svg)[1].split()
-    path = re.search('d="(M[^"]+)" class="line"', svg)[1]
-    points = [tuple(map(float, p.split(","))) for p in re.split("[ML]", path)[1:]]
+    points = [tuple(map(float, p.split(","))) for p in re.split("[ML]", _path(svg))[1:]]
     assert [f"{x:.1f}" for x, _ in points] == places
     (x0, bottom), (x1, top), (x2, middle) = points
     assert x2 - x1 == pytest.approx(x1 - x0)
     assert middle == pytest.approx((bottom + top) / 2)  # y grows downwards
+    chance = re.search('class="reference".*?y1="([^"]+)"', svg)[1]
+    assert float(chance) == pytest.approx(middle, abs=0.1)
     assert "one at 1: 1.000 (0.900 to 1.000)" in svg
     assert 'class="band"' in svg
 
 
 def test_steps_hold_their_height_until_the_next_x():
-    series = Series((0, 1), (1.0, 0.0))
-    svg = line_chart([Curve(0, "one", series)], "a chart", "x", "y", steps=True)
-    assert re.search(r'd="M[\d.,]+H[\d.]+V[\d.]+" class="line"', svg)
+    svg = line_chart([Line("one", (0, 1), (1.0, 0.0))], "x", "y", steps=True)
+    assert re.fullmatch(r"M[\d.,]+H[\d.]+V[\d.]+", _path(svg))
 
 
-def test_names_at_the_ends_do_not_overlap():
-    curves = [Curve(i, f"model {i}", Series((0, 1), (1.0, 0.5))) for i in range(6)]
-    svg = line_chart(curves, "a chart", "x", "y")
-    heights = [float(y) for y in re.findall(r'<text x="597" y="([\d.]+)"', svg)]
-    assert len(heights) == 6
-    heights.sort()
-    assert min(b - a for a, b in pairwise(heights)) >= 16.9
+def test_names_stay_text_in_charts():
+    evil = '"><script>alert(1)</script>&'
+    svg = line_chart([Line(evil, (0, 1), (1.0, 0.0))], evil, evil, reference=(evil, 0))
+    svg += dot_strip({0: 0.5}, 0.0, 1.0, [evil])
+    read = Reader(svg)
+    assert not [tag for tag, _ in read.elements if tag == "script"]
+    assert f"{evil}, of {evil}." in read.attributes("aria-label")[0]
+    assert evil in read.text
 
 
 def test_dots_lie_at_their_share_of_the_width():
-    svg = dot_strip({0: 0.0, 1: 0.5, 2: 1.0}, ["a", "b", "c"], 0.0, 1.0)
+    svg = dot_strip({0: 0.0, 1: 0.5, 2: 1.0}, 0.0, 1.0, ["a", "b", "c"])
     Reader(svg)
-    places = re.findall(r'<svg x="([\d.]+)%"', svg)
+    places = re.findall(r'<svg [^>]*x="([\d.]+)%"', svg)
     assert places == ["3.00", "50.00", "97.00"]
+    assert "b: 0.500" in svg
+
+
+def test_a_spread_lies_on_both_sides_of_the_first_dot():
+    svg = dot_strip({0: 0.5, 1: 0.9}, 0.0, 1.0, spread=0.25)
+    assert 'x1="26.50%" x2="73.50%"' in svg
+    assert "26.50%" not in dot_strip({0: 0.5}, 0.0, 1.0)
+
+
+def test_lines_differ_by_colour_and_mark():
+    seen = [swatch(i) for i in range(8)]
+    assert len({re.search('color="([^"]+)"', one)[1] for one in seen}) == 8
+    assert len({re.search(' d="([^"]+)"', one)[1] for one in seen}) == 8

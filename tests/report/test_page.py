@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,11 @@ import pytest
 from reading import POINTERS, Reader
 
 from noiseproof import DropoutSVC
+from noiseproof._svg import short
 from noiseproof.report import Plan, Summary, gather, render
-from noiseproof.report.html import isolated, number, short
-from noiseproof.report.page import _asset
+from noiseproof.report.page import _asset, isolated, number
 
+CONTROLS = ("input", "select")
 EVIL = "<script>alert(1)</script>"
 EVIL_ATTRIBUTE = '"\' onload=alert(1) x="><img src=x onerror=alert(1)>&amp;'
 
@@ -35,8 +37,8 @@ def test_ids_are_unique_and_every_pointer_points(read):
 
 def test_every_control_has_a_label(read):
     labels = {attrs.get("for") for tag, attrs in read.elements if tag == "label"}
-    controls = [attrs["id"] for tag, attrs in read.elements if tag == "input"]
-    assert len(controls) == 5 + 2  # a checkbox per model, a slider per chart
+    controls = [attrs["id"] for tag, attrs in read.elements if tag in CONTROLS]
+    assert len(controls) == 5 + 2 + 1  # a checkbox a model, a slider a chart, colours
     assert set(controls) <= labels
 
 
@@ -97,24 +99,33 @@ def test_the_page_depends_on_the_summary_alone(summary, page):
 def test_the_tables_show_the_numbers_of_the_summary(summary, read):
     assert isinstance(summary, Summary)
     curve = read.table("Accuracy by share of features deleted (read as zero)")
-    certified = read.table("Certified accuracy by features deleted in every row")
+    certified = read.table("Certified accuracy by features lost in every row")
     risk = read.table("Bound on the risk")
     costs = read.table("Accuracy lost without each feature")
     groups = read.table("Accuracy lost without each group")
+    pairs = read.table("Accuracy lost without each pair of groups")
     for i, model in enumerate(summary.models):
         means = [row[1 + i].split(" ± ")[0] for row in curve[1:]]
         assert means == [number(y) for y in model.deletion.y]
-        for rows, kinds in ((costs, "feature_costs"), (groups, "group_costs")):
+        for rows, kinds in ((costs, "feature"), (groups, "group")):
             shown = {row[0]: row[2 + i] for row in rows[1:]}
-            expected = getattr(model, kinds)
+            expected = model.costs[kinds]
             assert shown == {name: number(cost) for name, cost in expected.items()}
+        shown = {row[0]: row[2 + i] for row in pairs[1:]}
+        assert shown == {
+            name: f"{number(cost)} ({number(model.costs['alone'][name])})"
+            for name, cost in model.costs["pair of groups"].items()
+        }
         if model.certified is None:
             continue
         assert [row[1 + i] for row in certified[1:]] == [
             number(y) for y in model.certified.y
         ]
         assert [row[1 + i] for row in risk[1:]] == [number(y) for y in model.risk.y]
-        worst = read.table(f"Rows of {model.name} with the lowest certificates")
+        worst = read.table(
+            f"Rows of {model.name} that it is sure of and that change with the fewest "
+            "features"
+        )
         assert [row[0] for row in worst[1:]] == [str(r.row) for r in model.worst_rows]
 
 
@@ -136,22 +147,27 @@ def test_the_page_says_what_it_rests_on(summary, read):
 
 def test_numbers_are_written_as_people_do():
     assert [number(x) for x in (0.95, -0.0001, -1.5)] == ["0.950", "0.000", "−1.500"]
-    assert [number(None), number(np.inf), number(2.0, 0)] == ["–", "∞", "2"]
+    assert [number(None), number(2.0, 0)] == ["–", "2"]
     told = [short(x) for x in (0.30000000000000004, 20.0, 12000.0, -0.5)]
     assert told == ["0.3", "20", "12,000", "−0.5"]
 
 
+def _only(summary, model):
+    return replace(summary, models=(model,), leaders=((0,),) * len(summary.leaders))
+
+
 def test_one_model_needs_no_toggle(summary):
-    read = Reader(render(replace(summary, models=summary.models[2:3])))
+    read = Reader(render(_only(summary, summary.models[2])))
     assert "Models shown" not in read.text
     assert "svc: accuracy" in read.text
 
 
 def test_a_model_beyond_all_deletions_is_told(summary):
-    svc = replace(summary.models[2], median_budget=None, worst_rows=(), n_worst=0)
-    read = Reader(render(replace(summary, models=(svc,))))
-    assert "No deletion changes any prediction." in read.text
-    assert "∞" in read.text
+    svc = replace(summary.models[2], median_budget=None, worst_rows=(), lowest=None)
+    read = Reader(render(_only(summary, svc)))
+    assert "No loss of features changes any prediction." in read.text
+    assert "it never can" in read.text
+    assert "∞" not in read.text
 
 
 RIGHT_TO_LEFT = "\u05d0\u05d1\u05d2"  # Hebrew letters
@@ -188,3 +204,96 @@ def test_names_that_run_from_right_to_left_turn_nothing_else_round(rng):
     Reader(page)
     for name in (RIGHT_TO_LEFT, OVERRIDE):
         assert page.count(name) == page.count(f"\u2068{name}\u2069") > 8
+
+
+def _curves(summary, *heights, leaders):
+    """The summary with models of these scores at 0, 0.25, 0.5 and 0.75."""
+    models = [
+        replace(
+            model,
+            name=name,
+            scores={"accuracy": ys[0]},
+            deletion=replace(
+                model.deletion,
+                y=ys,
+                low=tuple(y - 0.01 for y in ys),
+                high=tuple(y + 0.01 for y in ys),
+            ),
+        )
+        for model, name, ys in zip(summary.models, "ABCDE", heights, strict=False)
+    ]
+    data = replace(summary.data, chance=0.5)
+    return replace(summary, models=tuple(models), leaders=leaders, data=data)
+
+
+A, B = (0.9, 0.7, 0.6, 0.5), (0.88, 0.8, 0.7, 0.49)
+LOST = "features deleted (read as zero)"
+
+
+@pytest.mark.parametrize(
+    ("heights", "leaders", "words"),
+    [
+        (
+            (A, B),
+            ((0,), (1,), (1,), (0, 1)),
+            "On clean rows A (0.900) has the best accuracy. With 50% of "
+            f"{LOST} B (0.700) has the best accuracy. From 25% to 50%, B is clearly "
+            "better than A. From 75% on, no model is clearly better than always "
+            "giving the most frequent class.",
+        ),
+        (
+            (A, B),
+            ((0, 1), (1,), (1, 0), (0, 1)),
+            "On clean rows there is no clear difference in accuracy between A (0.900) "
+            "and B (0.880).",
+        ),
+        (
+            (A, B, A),
+            ((0, 2), (1,), (1,), (1,)),
+            "On clean rows A (0.900) and C (0.900) have the best accuracy, with no "
+            "clear difference between them.",
+        ),
+        ((A, B, A), ((0, 2), (1,), (1,), (1,)), "From 25% on, B is clearly better"),
+        (
+            (A,),
+            ((0,),) * 4,
+            f"A: accuracy 0.900 on clean rows, 0.600 with 50% of {LOST}. From 75% on, "
+            "it is not clearly better than always giving the most frequent class.",
+        ),
+    ],
+)
+def test_the_verdict_rests_on_intervals(summary, heights, leaders, words):
+    assert words in Reader(render(_curves(summary, *heights, leaders=leaders))).text
+
+
+def test_the_best_are_bold_and_so_is_what_cannot_be_told_from_them(summary):
+    page = render(_curves(summary, A, B, A, leaders=((0, 2), (1,), (1,), (1,))))
+    bold = re.findall(r"<strong>([^<]+)</strong>", page)
+    assert bold == ["0.900", "0.700", "0.900"]
+
+
+def test_the_page_tells_data_target_date_and_what_it_leaves_out(summary):
+    about = "a.csv · target y · 1 May 2026"
+    data = replace(summary.data, curve_rows=50)
+    first = replace(summary.models[0], cost_rows=20)
+    models = (first, *summary.models[1:])
+    read = Reader(render(replace(summary, about=about, data=data, models=models)))
+    assert f"{about} · 200 rows, 64 features" in read.text
+    for words in (
+        "measured on 50 rows drawn at random",
+        "Of 64 features the 12 that cost most are shown.",
+        "The costs of plain were measured on 20 rows.",
+    ):
+        assert words in read.text
+
+
+def test_a_notebook_shows_the_page_in_a_frame(summary, page):
+    read = Reader(summary._repr_html_())
+    ((tag, frame),) = read.elements
+    assert (tag, frame["srcdoc"], frame["sandbox"]) == ("iframe", page, "allow-scripts")
+
+
+def test_without_jinja_a_sentence_says_what_to_install(summary, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"pip install 'noiseproof\[report\]'"):
+        render(summary)

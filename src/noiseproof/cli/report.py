@@ -62,6 +62,8 @@ def report(
     write_report(
         {name: one.model for name, one in saved.items()},
         *(table.X, table.y, output),
+        data=data.name,
+        target=table.target,
         levels=at,
         n_repeats=repeats,
         deleted_as="nan" if missing else "zero",

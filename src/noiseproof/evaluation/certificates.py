@@ -24,9 +24,10 @@ from noiseproof._rows import (
     zero_missing,
 )
 from noiseproof._sklearn import _safe_indexing
+from noiseproof._svg import Line
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result, figure, frozen
 from noiseproof.evaluation.votes import certified_votes
 from noiseproof.groups import feature_names, features_behind
 
@@ -43,6 +44,7 @@ _GRID = 2.0**8  # products of numbers with 8 binary digits after the point are e
 _FREE = 2.0**-200  # of the largest value; what costs less counts as free
 _ROUNDING = 1e-12  # as for attacks: ten values of 0.1 fit into a budget of 1
 _SHOWN = (0.9, 0.75, 0.5, 0.25, 0.1)  # shares of rows whose budgets are printed
+_POINTS = np.linspace(0, 0.98, 99)  # and of those where a picture has its steps
 
 
 def certify(
@@ -317,6 +319,20 @@ class Certificates(Result):
         if self.correct is None:
             return {self.unit: at, "unchanged": self.unchanged_at(at)}
         return {self.unit: at, "certified accuracy": self.accuracy_at(at)}
+
+    def _chart(self) -> str:
+        """Steps over budgets from 0 to behind where almost every row has changed."""
+        finite = self.budget[np.isfinite(self.budget)]
+        if not len(finite):
+            return ""
+        at = np.unique([0.0, *np.quantile(finite, _POINTS, method="lower")])
+        if np.all(at == np.round(at)):
+            at = np.append(at, at[-1] + 1)  # so that the last step can be seen
+        known = self.correct is not None
+        share = self.accuracy_at(at) if known else self.unchanged_at(at)
+        what = "certified accuracy" if known else "predictions unchanged"
+        line = Line("these rows", at.tolist(), share.tolist(), marks=[])
+        return figure([line], f"budget ({self.unit})", what, steps=True)
 
 
 def _labels(y: ArrayLike, n: int) -> NDArray[Any]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from html import escape
 from numbers import Integral
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
+from noiseproof._svg import dot_strip, swatch
 from noiseproof.evaluation.blending import (
     BLEND,
     Fold,
@@ -148,6 +150,20 @@ class Contest(Result):
     def _overview(self) -> dict[str, Any]:
         order = np.argsort(-self.damaged.mean(axis=1), kind="stable")
         return {name: np.asarray(c)[order] for name, c in self._columns().items()}
+
+    def _strips(self) -> list[str]:
+        """Damaged and clean scores of each contender, with the error of the former."""
+        shown = self._overview()
+        pairs = [*zip(shown["damaged"].tolist(), shown["clean"].tolist(), strict=True)]
+        ends = min(0.0, *map(min, pairs)), max(*map(max, pairs), 1e-9)
+        return [
+            dot_strip(dict(enumerate(pair)), *ends, ("damaged", "clean"), error)
+            for pair, error in zip(pairs, shown["± s.e."].tolist(), strict=True)
+        ]
+
+    def _chart(self) -> str:
+        marks = f"{swatch(0)} damaged, ± s.e. &emsp; {swatch(1)} clean"
+        return f"<p>{marks}</p><p>{escape(self.verdict)}</p>"
 
 
 def contest(

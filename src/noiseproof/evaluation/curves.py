@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from noiseproof._rows import Container, canonical, contain
+from noiseproof._svg import Line
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import (
@@ -27,7 +28,7 @@ from noiseproof.evaluation.models import (
 )
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result, figure, frozen
 from noiseproof.groups import Groups, column_groups, feature_names, features_behind
 from noiseproof.noise import Noise
 
@@ -328,6 +329,25 @@ class RobustnessCurve(Result):
             for name, *pair in zip(self.models, self.mean, spread, strict=True)
         }
         return {"level": [f"{level:g}" for level in self.levels], **columns}
+
+    def _chart(self) -> str:
+        order = np.argsort(self.levels)
+        if len(order) < 2:
+            return ""
+        x, means = self.levels[order].tolist(), self.mean
+        low, high = self.interval if self.n_repeats > 1 else (means, means)
+        lines = [
+            Line(
+                name,
+                x,
+                means[i, order].tolist(),
+                low=low[i, order].tolist(),
+                high=high[i, order].tolist(),
+                number=i,
+            )
+            for i, name in enumerate(self.models)
+        ]
+        return figure(lines, self.label, self.scoring.replace("_", " "))
 
 
 class _Stage(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
 from noiseproof._sklearn import _safe_indexing
+from noiseproof._svg import dot_strip
 from noiseproof.evaluation.linear import (
     LinearView,
     check_fate,
@@ -181,6 +182,10 @@ class Fragility(Result):
 
     def _columns(self) -> dict[str, Any]:
         return {self.kind: self.names, "cost": self.cost}
+
+    def _strips(self) -> list[str]:
+        low, high = min(0.0, self.cost.min()), max(1e-9, self.cost.max())
+        return [dot_strip({0: cost}, low, high) for cost in self.cost.tolist()]
 
 
 def _pairs(groups: Groups) -> Groups:

@@ -2,17 +2,19 @@
 
 Every function of this package returns a frozen dataclass derived from `Result`. It is
 one tidy table, an observation a row, with a title; the rest follows: a data frame, a
-dictionary fit for JSON, a readable `repr` and a table in a notebook.
+dictionary fit for JSON, a readable `repr` and a table in a notebook, with a picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from noiseproof._svg import Line, line_chart, swatch
 
 Table = Mapping[str, ArrayLike]
 
@@ -31,8 +33,8 @@ class Result:
     """A tidy table with a title. Subclasses are dataclasses that give the two.
 
     Derive with `@dataclass(frozen=True, repr=False, eq=False)`, keep arrays by
-    `frozen`, and override `_columns` and `_title`; and `_overview` where the whole
-    table is too long to be read.
+    `frozen`, and override `_columns` and `_title`; `_overview` where the whole table is
+    too long to be read; and `_chart` or `_strips` for a picture in notebooks.
 
     Examples
     --------
@@ -104,25 +106,50 @@ class Result:
     def _repr_html_(self) -> str:
         names, columns = _printed(self._overview())
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*columns, strict=True)
-        )
+        cells = [[f"<td>{escape(cell)}</td>" for cell in c] for c in columns]
+        if strips := _ends(self._strips()):
+            head += "<th></th>"
+            cells.append([f'<td style="min-width: 180px">{one}</td>' for one in strips])
+        rows = ("".join(row) for row in zip(*cells, strict=True))
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            f"<table><caption>{escape(self._title())}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f'<table><caption style="text-align: left; white-space: nowrap">'
+            f"{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{self._chart()}"
         )
+
+    def _chart(self) -> str:
+        """HTML below the table in a notebook; none by default."""
+        return ""
+
+    def _strips(self) -> list[str]:
+        """A picture for each row of the overview, as HTML; none by default."""
+        return []
+
+
+def figure(lines: Sequence[Line], *words: str, steps: bool = False) -> str:
+    """A line chart for a notebook; if there are several lines with their names."""
+    names = (
+        f'<span style="white-space: nowrap">{swatch(line.number)} {escape(line.name)}'
+        "</span>"
+        for line in lines
+    )
+    legend = " &emsp; ".join(names) if len(lines) > 1 else ""
+    chart = line_chart(lines, *words, steps=steps)
+    return f'<div style="max-width: 640px">{legend}{chart}</div>'
+
+
+def _ends(items: list[str]) -> list[str]:
+    """Of a long list the beginning and the end."""
+    if len(items) <= _HEAD + _TAIL + 1:
+        return items
+    return [*items[:_HEAD], _GAP, *items[-_TAIL:]]
 
 
 def _printed(table: Table) -> tuple[list[str], list[list[str]]]:
     """Names and cells as text; of a long table the beginning and the end."""
-    columns = []
-    for values in table.values():
-        cells = _cells(np.asarray(values))
-        if len(cells) > _HEAD + _TAIL + 1:
-            cells = [*cells[:_HEAD], _GAP, *cells[-_TAIL:]]
-        columns.append(cells)
-    return list(table), columns
+    cells = (_cells(np.asarray(values)) for values in table.values())
+    return list(table), [_ends(column) for column in cells]
 
 
 def _cells(values: NDArray[Any]) -> list[str]:

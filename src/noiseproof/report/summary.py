@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any
 
 Numbers = Mapping[str, float]
@@ -29,13 +30,14 @@ class Series:
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A row whose prediction hangs by few features; `features` are these."""
+    """A row that the model is sure of, though few `features` decide on it."""
 
     row: int
     label: str
     prediction: str
     budget: float
-    features: tuple[str, ...]
+    confidence: float | None  # probability of the prediction, or its lead
+    features: tuple[str, ...]  # those whose loss changes it, if they are known
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class DataSummary:
     stored: float | None  # share of the cells that a sparse matrix stores
     curve_rows: int  # those that curves and costs were measured on
     training_rows: int | None  # if the caller told
+    chance: float  # score of the best answer that looks at no feature
 
 
 @dataclass(frozen=True)
@@ -57,37 +60,49 @@ class ModelSummary:
 
     name: str
     description: str  # the model with its parameters
+    n_features: int  # that the model proper gets, behind its encoders
     scores: Numbers  # on the clean rows; the first metric is that of the curves
     recalls: Numbers  # of each class; empty if there are many
-    deletion: Series  # score by the share of features deleted at random
-    feature_costs: Numbers  # of losing the features and groups of the `Summary`, as far
-    group_costs: Numbers  # as the model has them and they were tried
+    deletion: Series  # score by the share of features lost at random
+    # of those in `Summary.costly`, by kind, as far as the model has them and they were
+    # tried; "alone" are the sums of what the two of a pair cost one at a time
+    costs: Mapping[str, Numbers]
+    cost_rows: int  # that they were measured on
     why_uncertified: str = ""  # one sentence if there are no certificates
     certified: Series | None = None  # accuracy by budget
-    attacked: Series | None = None  # accuracy by budget, under the worst deletion
     risk: Series | None = None  # its bound, by budget
     median_budget: float | None = None  # None if no deletion changes half of the rows
+    median_changed: float | None = None  # of a model that votes: changes to any value
     inexact: int = 0  # number of rows whose certificate is a lower bound
-    worst_rows: tuple[WorstRow, ...] = ()  # some of those with the lowest certificates
+    worst_rows: tuple[WorstRow, ...] = ()
     n_worst: int = 0  # number of rows whose certificate is as low as the lowest
+    lowest: float | None = None  # that certificate; None if no deletion changes any row
+    gives_probabilities: bool = False  # whether the rows' confidence is a probability
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole report before it is a page.
+    """A whole report before it is a page; in a notebook it shows itself as the page.
 
     Parameters
     ----------
     title : str
         Headline of the page.
+    about : str
+        Data, target and date, in one line.
     scoring : str
         Metric of the curves and of the costs.
     data : DataSummary
         What the models were judged on.
     models : tuple of ModelSummary
         What was found.
-    features, groups : tuple of str
-        Those that cost most, the dearest first.
+    leaders : tuple of tuples of int
+        For each level of the curves the numbers of the best model and of all that
+        cannot be told from it, the best first.
+    costly : dict of str to tuple of str
+        Features, groups and pairs of groups that cost most, by kind and falling cost.
+    tried : dict of str to int
+        How many there are of each kind.
     delta : float
         Probability that a risk bound may fail.
     n_repeats : int
@@ -96,20 +111,25 @@ class Summary:
         What a deletion means, in one sentence.
     lost : str
         What is lost: features that read as zero, or cells known to be missing.
+    proven : str
+        What certificates take for the loss of a feature, in one sentence.
     settings, versions : dict of str to str
         What it takes to reproduce the page.
     """
 
     title: str
+    about: str
     scoring: str
     data: DataSummary
     models: tuple[ModelSummary, ...]
-    features: tuple[str, ...]
-    groups: tuple[str, ...]
+    leaders: tuple[tuple[int, ...], ...]
+    costly: Mapping[str, tuple[str, ...]]
+    tried: Mapping[str, int]
     delta: float
     n_repeats: int
     deleted: str
     lost: str
+    proven: str
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -122,3 +142,11 @@ class Summary:
             Of numbers, strings, tuples and dictionaries.
         """
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        from noiseproof.report.page import render
+
+        return (
+            f'<iframe srcdoc="{escape(render(self))}" sandbox="allow-scripts" '
+            'width="100%" height="720" style="border: 1px solid #8884"></iframe>'
+        )

@@ -6,6 +6,8 @@ import sys
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from noiseproof.attacks import NormBall
 from noiseproof.evaluation import (
@@ -106,3 +108,16 @@ def test_without_matplotlib_one_sentence_names_the_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install 'noiseproof[plot]'" in done.stdout
+
+
+def test_features_are_counted_in_whole_numbers_and_the_last_step_is_seen(rng):
+    """A scaled pipeline often falls with the first feature that reads as zero."""
+    X = rng.normal(10.0, 1.0, size=(60, 3))
+    y = X[:, 0] > 10
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    display = CertificateDisplay.from_estimators(model, X, y)
+    ticks = display.ax_.get_xticks()
+    assert np.array_equal(ticks, np.round(ticks))
+    heights = display.lines_[0].get_ydata()
+    assert heights[0] > heights[-1]
+    assert display.ax_.get_xlim()[1] >= 2

@@ -120,6 +120,8 @@ class CertificateDisplay(Display):
                 at, share, label=name or None, drawstyle="steps-post", **style
             )
         ax.set(xlim=(0, end or 1), ylim=(0, 1.02))
+        if first.unit in ("features", "groups"):
+            ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel(f"budget of the adversary ({first.unit})")
         ax.set_ylabel("certified accuracy" if labelled else "predictions unchanged")
         tidy(ax)
@@ -144,4 +146,5 @@ def _end(certificates: Certificates) -> float:
     if not len(finite):
         return 1.0
     enough = int(np.ceil((1 - _ENOUGH) * len(finite))) - 1
-    return float(finite[enough])
+    counts = certificates.unit in ("features", "groups")
+    return float(finite[enough]) + counts  # one more, to see the last step

@@ -41,6 +41,6 @@ for (const figure of document.querySelectorAll("figure")) {
   chart.addEventListener("pointermove", point);
   chart.addEventListener("pointerdown", point);
   reader.hidden = false;
-  cursor.removeAttribute("hidden");
+  cursor.removeAttribute("visibility");
   show();
 }
