@@ -48,12 +48,16 @@ _FEW = 20  # so many different numbers may be classes
 class Recommendation:
     """What `recommend` returns.
 
-    Attributes
+    Parameters
     ----------
     model : estimator
         The best contender, fitted on all rows.
     contest : Contest
         Scores and costs of all contenders.
+
+    See Also
+    --------
+    recommend : Makes it.
     """
 
     model: Any
@@ -109,6 +113,12 @@ def recommend(
     recommendation : Recommendation
         The fitted model and the contest.
 
+    See Also
+    --------
+    noiseproof.evaluation.contest : The same with models of your own.
+    portfolio : The models that compete.
+    noiseproof.evaluation.perturbed_scorer : For a search of scikit-learn.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -157,6 +167,17 @@ def portfolio(
     -------
     contenders : dict of str to estimator
         For `noiseproof.evaluation.contest`.
+
+    See Also
+    --------
+    recommend : Cross-validates them and fits the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from noiseproof import portfolio
+    >>> sorted(portfolio(*load_wine(return_X_y=True), "missing", 0.5))[:2]
+    ['averaged boosting', 'averaged kernel machine']
     """
     classify = not is_quantity(y)
     linear = DropoutLogisticRegression if classify else DropoutRidge

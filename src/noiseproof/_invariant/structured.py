@@ -24,7 +24,18 @@ from noiseproof.attacks import Attack
 
 
 class StructuredProblem(ABC, BaseEstimator):
-    """Inputs, outputs, joint features Φ and loss Δ."""
+    """Inputs, outputs, joint features Φ and loss Δ.
+
+    See Also
+    --------
+    LinearChain : Sequences of labels.
+    Multiclass : Classes.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+    """
 
     # whether inputs are the rows of a table and outputs are classes
     tabular: ClassVar[bool] = False
@@ -117,6 +128,16 @@ class Multiclass(StructuredProblem):
 
     With it `StructuredSVM` is `InvariantSVC` with a linear kernel, only slower.
 
+    See Also
+    --------
+    LinearChain : Sequences of labels.
+    noiseproof.InvariantSVC : The same, faster.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> import numpy as np
@@ -198,6 +219,17 @@ class LinearChain(StructuredProblem):
     Viterbi algorithm; against `TokenDeletion` with one more dimension, the tokens
     deleted so far, which is exact: deleting a token removes its u·x_t from both
     scores. Any attack with a `token_budget` and a method `delete` will do.
+
+    See Also
+    --------
+    Multiclass : Classes as structured outputs.
+    TokenDeletion : An attack on sequences.
+    noiseproof.StructuredSVM : Learns the chain.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------
@@ -302,6 +334,15 @@ class TokenDeletion(Attack):
     ----------
     budget : int, default=1
         Tokens of each sequence that may be blanked out.
+
+    See Also
+    --------
+    LinearChain : The problem it attacks.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

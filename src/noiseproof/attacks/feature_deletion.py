@@ -102,6 +102,20 @@ class FeatureDeletion(Attack):
         the paper's experiments: the largest gains first, whatever their value, until
         the budget is spent or no useful feature is left.
 
+    See Also
+    --------
+    FeatureScaling : Scales features in place of deleting them.
+    noiseproof.RobustLPClassifier : Trains for deletion.
+    noiseproof.evaluation.certify : The smallest deletion that changes a prediction.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import FeatureDeletion

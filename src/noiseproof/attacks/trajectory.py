@@ -39,6 +39,15 @@ class Trajectory(Attack):
         the row is a signal that is delayed by t places: the Taylor series of
         x(j - t), with central differences for derivatives.
 
+    See Also
+    --------
+    ImageRotation : A finite list of transforms.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import Trajectory

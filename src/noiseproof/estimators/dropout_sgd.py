@@ -76,6 +76,16 @@ class DropoutSGDClassifier(LinearClassifier):
     t_ : int
         Rows seen.
 
+    See Also
+    --------
+    DropoutLogisticRegression : The optimum, for rows that fit in memory.
+    RobustPerceptron : Online learning for the worst case.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -117,6 +117,16 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     classes_ : array of shape (n_classes,)
         Class labels.
 
+    See Also
+    --------
+    noiseproof.evaluation.certify : Certificates from the votes.
+    noiseproof.evaluation.conformal_sets : Sets that contain the true answer.
+
+    References
+    ----------
+    Z. Hammoudeh and D. Lowd, "Provable robustness against a union of ℓ0 adversarial
+    attacks", AAAI Conference on Artificial Intelligence, 2024.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -73,6 +73,17 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     n_iter_ : int
         Iterations taken.
 
+    See Also
+    --------
+    InvariantSVC : The same for classes, faster.
+    noiseproof.structured.LinearChain : Sequences of labels.
+    noiseproof.structured.TokenDeletion : An attack on sequences.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

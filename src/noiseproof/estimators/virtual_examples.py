@@ -36,6 +36,20 @@ class VirtualExamples(Delegator):
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
+    See Also
+    --------
+    VirtualSupportVectors : Transforms the support vectors only.
+    InvariantSVC : Learns from the worst transforms.
+    CorruptedCopies : Copies made by noise.
+
+    References
+    ----------
+    D. DeCoste and B. Schölkopf, "Training invariant support vector machines", Machine
+    Learning 46, 2002.
+
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

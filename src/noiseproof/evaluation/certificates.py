@@ -98,6 +98,12 @@ def certify(
     certificates : Certificates
         `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
 
+    See Also
+    --------
+    robustness_curve : Scores under random perturbations and attacks.
+    feature_fragility : What losing each feature costs.
+    noiseproof.PartitionEnsemble : Certificates for any model.
+
     Examples
     --------
     >>> from sklearn.linear_model import Perceptron
@@ -177,6 +183,11 @@ class Certificates(Result):
     deletion_budget : array of shape (n_samples,), or None
         For a model that votes, where `budget` counts features that are changed to
         whatever values: the same for features that go missing (NaN), which it notices.
+
+    See Also
+    --------
+    certify : Computes them.
+    CertificateDisplay : Draws them.
     """
 
     budget: Array

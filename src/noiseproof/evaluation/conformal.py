@@ -74,6 +74,15 @@ def conformal_sets(
     sets : ConformalSets
         Its `predict(X)` gives the sets.
 
+    See Also
+    --------
+    certify : Proofs that a prediction does not change.
+
+    References
+    ----------
+    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
+    missing values", International Conference on Machine Learning, 2023.
+
     Examples
     --------
     >>> import numpy as np
@@ -101,7 +110,12 @@ def conformal_sets(
 class ConformalSets:
     """Sets of answers, calibrated for every pattern of missing cells.
 
-    `conformal_sets` makes them and says what the parameters mean.
+    Parameters
+    ----------
+    model, X_calibration, y_calibration, coverage
+        As in `conformal_sets`.
+    groups, conformity_score, random_state
+        As in `conformal_sets`.
 
     Attributes
     ----------
@@ -110,6 +124,15 @@ class ConformalSets:
     thresholds_ : dict
         For each pattern met so far, as a tuple of the numbers of its missing features,
         how strange an answer may be; `inf` where there are too few calibration rows.
+
+    See Also
+    --------
+    conformal_sets : Makes them.
+
+    References
+    ----------
+    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
+    missing values", International Conference on Machine Learning, 2023.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ Scores = NDArray[np.float64]
 class Contest(Result):
     """What `contest` returns: scores by contender and fold, and what they cost.
 
-    Attributes
+    Parameters
     ----------
     contenders : tuple of str
         Names, in the order given.
@@ -46,6 +46,16 @@ class Contest(Result):
         Name of the score.
     confidence : float
         Confidence at which contenders count as different.
+
+    See Also
+    --------
+    contest : Holds it.
+    noiseproof.recommend : Holds it between a portfolio of models.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 2003.
     """
 
     contenders: tuple[str, ...]
@@ -172,6 +182,17 @@ def contest(
     -------
     contest : Contest
         Scores and costs, the best contender and a verdict.
+
+    See Also
+    --------
+    noiseproof.recommend : A contest between a portfolio of models.
+    perturbed_scorer : For a search of scikit-learn.
+    robustness_curve : Judges fitted models.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 2003.
 
     Examples
     --------

@@ -110,6 +110,12 @@ def robustness_curve(
     curve : RobustnessCurve
         Scores by model, level and repeat, with means and intervals.
 
+    See Also
+    --------
+    RobustnessCurveDisplay : Draws the curve.
+    perturbed_scorer : The same score inside a search of scikit-learn.
+    certify : What no perturbation within a budget can change.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -211,6 +217,11 @@ class RobustnessCurve(Result):
         Name of the metric.
     confidence : float
         That of the intervals.
+
+    See Also
+    --------
+    robustness_curve : Computes it.
+    RobustnessCurveDisplay : Draws it.
     """
 
     models: tuple[str, ...]

@@ -75,6 +75,11 @@ def feature_fragility(
     fragility : Fragility
         Names and costs, the dearest first.
 
+    See Also
+    --------
+    FragilityDisplay : Draws the costs.
+    certify : The worst case for each row.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -138,6 +143,11 @@ class Fragility(Result):
     fate : str
         What becomes of them: deleted, so that they read as zero, or missing, and the
         model knows.
+
+    See Also
+    --------
+    feature_fragility : Computes it.
+    FragilityDisplay : Draws it.
     """
 
     names: tuple[str, ...]

@@ -83,6 +83,10 @@ class LinearView:
         equal where the model does not tell.
     rounding : Rounding
         What decides how far the model's own scores may be from exact ones.
+
+    See Also
+    --------
+    linear_view : Makes it.
     """
 
     coef: Array
@@ -206,6 +210,11 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     -------
     view : LinearView
         Weights, intercepts, classes and a way to read rows.
+
+    See Also
+    --------
+    certify : Rests on this view.
+    noiseproof.as_sklearn : A plain model with the same weights.
 
     Examples
     --------

@@ -54,7 +54,12 @@ _PARTS = (
 
 
 class FileFormatError(ValueError):
-    """A file that is no saved model, not a whole one, or not a safe one."""
+    """A file that is no saved model, not a whole one, or not a safe one.
+
+    See Also
+    --------
+    noiseproof.load : Raises it.
+    """
 
 
 def save(
@@ -87,6 +92,11 @@ def save(
     ------
     TypeError
         If the model holds what `load` would refuse, such as a function of one's own.
+
+    See Also
+    --------
+    load : Reads the file without running code from it.
+    as_sklearn : A plain scikit-learn model for exporters.
 
     Examples
     --------
@@ -141,6 +151,21 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
         A `ValueError`: the file is no saved model, is damaged, comes from a newer
         version, holds types that are not trusted, asks for far more memory than its
         size explains, or holds a model whose arrays do not fit together.
+
+    See Also
+    --------
+    save : Writes the file.
+    noiseproof.io.read_notes : Reads what was noted beside the model.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import noiseproof
+    >>> model = noiseproof.DropoutSVC(noise=0.1).fit([[-1.0], [1.0]], [0, 1])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
+    >>> noiseproof.save(model, path)
+    >>> noiseproof.load(path).predict([[0.9]])
+    array([1])
     """
     return load_with_notes(path, trusted=trusted)[0]
 
@@ -177,6 +202,20 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     -------
     notes : dict
         As given to `save`.
+
+    See Also
+    --------
+    noiseproof.save : Writes the notes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import noiseproof
+    >>> model = noiseproof.DropoutSVC(noise=0.1).fit([[-1.0], [1.0]], [0, 1])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
+    >>> noiseproof.save(model, path, notes={"by": "Ada"})
+    >>> noiseproof.io.read_notes(path)
+    {'by': 'Ada'}
     """
     return _notes(unpack(Path(path).read_bytes(), os.fspath(path))[0])
 

@@ -27,6 +27,19 @@ class VarianceLaw(NamedTuple):
     The constant part acts on every entry, stored or not; the other part vanishes at
     x = 0 and so needs the stored entries only. That split is what keeps sparse data
     sparse under additive noise.
+
+    Parameters
+    ----------
+    constant : float or array of shape (n_features,)
+        What every entry has.
+    scale : float or array of shape (n_features,)
+        Factor of the power of the entry.
+    power : int
+        The power.
+
+    See Also
+    --------
+    Noise.variance_law : Gives it.
     """
 
     constant: float | Array
@@ -35,7 +48,17 @@ class VarianceLaw(NamedTuple):
 
 
 class Cumulants(NamedTuple):
-    """log E exp(t x~) and its first two derivatives in t, entry by entry."""
+    """Cumulant function log E exp(t x~) with two derivatives in t, entry by entry.
+
+    Parameters
+    ----------
+    value, slope, curvature : array
+        The function, its first and its second derivative.
+
+    See Also
+    --------
+    Noise.cumulants : Computes them.
+    """
 
     value: Array
     slope: Array
@@ -47,6 +70,11 @@ class Noise(BaseEstimator):
 
     Subclasses say how much (`level_name` names the parameter), publish a
     `VarianceLaw`, their cumulants and a sampler. They see entries, never the model.
+
+    See Also
+    --------
+    Dropout : Features that are lost.
+    Gaussian : Measurement errors.
     """
 
     level_name: ClassVar[str]

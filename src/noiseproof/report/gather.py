@@ -72,7 +72,20 @@ _Tick = Callable[[], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of `write_report`, which explains them."""
+    """The options of a report.
+
+    Parameters
+    ----------
+    levels, n_repeats, groups, feature_names, title, random_state, n_jobs
+        As in `write_report`.
+    settings, training_rows, delta, space, deleted_as, max_rows, progress
+        As in `write_report`.
+
+    See Also
+    --------
+    gather : Follows the plan.
+    write_report : Does both steps.
+    """
 
     levels: ArrayLike = LEVELS
     n_repeats: int = 10
@@ -134,6 +147,11 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     -------
     summary : Summary
         For `render`, or for JSON by `to_dict`.
+
+    See Also
+    --------
+    render : Writes what was found as HTML.
+    write_report : Does both steps.
     """
     plan = plan or Plan()
     plan.check()

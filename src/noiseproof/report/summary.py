@@ -98,6 +98,11 @@ class Summary:
         What is lost: features that read as zero, or cells known to be missing.
     settings, versions : dict of str to str
         What it takes to reproduce the page.
+
+    See Also
+    --------
+    gather : Makes it.
+    render : Writes it as HTML.
     """
 
     title: str

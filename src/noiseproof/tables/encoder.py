@@ -52,6 +52,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns.
 
+    See Also
+    --------
+    read_table : Reads the table.
+    noiseproof.recommend : Uses this encoder.
+
     Examples
     --------
     >>> import pandas as pd

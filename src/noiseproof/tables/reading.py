@@ -26,7 +26,12 @@ _FEATURES, _FEATURES_PER_ENTRY = 1_000_000, 100
 
 
 class TableError(ValueError):
-    """A file that cannot be used as a table."""
+    """A file that cannot be used as a table.
+
+    See Also
+    --------
+    read_table : Raises it.
+    """
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class Table:
         Name of the target.
     first_index : int or None
         0 or 1: where an svmlight file starts to count its features.
+
+    See Also
+    --------
+    read_table : Reads it from a file.
     """
 
     X: Any
@@ -95,6 +104,10 @@ def read_table(
     ------
     TableError
         A `ValueError`: one sentence that says what is wrong with the file.
+
+    See Also
+    --------
+    TableEncoder : Makes features of the columns.
 
     Examples
     --------

@@ -33,6 +33,11 @@ class CertificateDisplay(Display):
     lines_ : list of matplotlib Line2D
         One per model.
 
+    See Also
+    --------
+    certify : Computes the certificates.
+    RobustnessCurveDisplay : For random perturbations.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -27,6 +27,10 @@ class FragilityDisplay(Display):
     bars_ : matplotlib BarContainer
         The bars, the dearest first.
 
+    See Also
+    --------
+    feature_fragility : Computes what is drawn.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
