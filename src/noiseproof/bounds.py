@@ -130,11 +130,11 @@ def pac_bayes_risk(
     a deletion worth up to N. The explicit form is ℓ + √(2 ℓ x) + 2 x, McAllester's
     lower bound of the divergence solved for the risk.
 
-    Assumes: rows drawn independently from one law; |x_j| <= 1; no intercept; v_j > 0;
-    ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first and
-    the last are checked. Logarithms are cut at zero, as the proof needs where a feature
-    may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts partial
-    deletions too, which can only enlarge the bound.
+    Assumes: rows drawn independently from one law; x_j in [-1, 1]; no intercept; v_j >
+    0; ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first
+    and the last are checked. Logarithms are cut at zero, as the proof needs where a
+    feature may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts
+    partial deletions too, which can only enlarge the bound.
 
     Parameters
     ----------

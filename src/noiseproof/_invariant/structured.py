@@ -56,7 +56,7 @@ class StructuredProblem(ABC, BaseEstimator):
 
     @abstractmethod
     def features(self, x: Any, y: Any) -> Array:
-        """Φ(x, y), of shape (n_weights_,)."""
+        """Joint features Φ(x, y), as many as there are weights."""
 
     @abstractmethod
     def loss(self, y: Any, other: Any) -> float:

@@ -19,7 +19,7 @@ Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
 
 class Trajectory(Attack):
-    """Move each row along x + t x' + t² x'' + ... to the worst t, |t| <= span.
+    """Move each row along x + t x' + t² x'' + ... to the worst t up to the span.
 
     The lead over one rival class is a polynomial in t. It is lowest at an end or where
     its derivative is zero, and these few points are all tried: they are eigenvalues of
@@ -31,7 +31,7 @@ class Trajectory(Attack):
     degree : int, default=2
         Highest power of t.
     span : float, default=1.0
-        The largest |t|.
+        The largest absolute value of t.
     tangents : callable, sequence of matrices, or None, default=None
         What to multiply the powers of t with: a function of a row x of shape (d,) that
         gives x', x'', ... as an array of shape (degree, d), or that many (d, d)

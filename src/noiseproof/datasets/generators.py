@@ -102,7 +102,7 @@ def make_rare_features(
     first 5 groups, the 10 features of the group are sign times exponential variables,
     all other useful features are 0. The nuisance features are standard normal; over
     all rows every feature has second moment 1. P(y = 1) = σ(x·β) with β = `weight` on
-    the useful features; the paper's 0.057 makes the mean of |x·β| 2 where there is
+    the useful features; the paper's 0.057 makes the mean of abs(x·β) 2 where there is
     signal.
 
     Parameters

@@ -70,7 +70,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     **The vote.** The class with the most votes wins; of several, the one that comes
     first in `classes_`. If nobody votes, that is the first class of all. With
     `vote="pairwise"` each part ranks all classes by its probabilities; a class is worth
-    the number of parts that prefer it to its strongest rival, and the worthiest wins.
+    the number of parts that prefer it to its strongest rival, and the largest wins.
     With three classes or more this is often right where each part alone is often wrong,
     and proves more.
 

@@ -59,7 +59,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     ----------
     problem_ : StructuredProblem
         The problem, prepared for the training data.
-    weights_ : array of shape (problem_.n_weights_,)
+    weights_ : array of shape (n_weights,)
         w.
     classes_ : array
         Class labels, where outputs are classes.

@@ -48,7 +48,7 @@ def conformal_sets(
     Parameters
     ----------
     model : classifier with `predict_proba`, or regressor
-        Fitted, by whomever; must accept NaN, or be a pipeline that fills it.
+        Any fitted model that accepts NaN, or a pipeline that fills it in.
     X_calibration : array-like or data frame of shape (n_samples, n_features)
         Rows that the model was not trained on; NaN where a cell is missing.
     y_calibration : array-like of shape (n_samples,)

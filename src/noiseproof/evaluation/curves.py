@@ -102,8 +102,8 @@ def robustness_curve(
     n_jobs : int or None, default=None
         Threads; each has one copy of X to overwrite.
     progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
+        None shows a bar at a terminal if the work takes more than two seconds; True
+        always shows one, False never. A function is called with (done, total).
 
     Returns
     -------

@@ -67,13 +67,13 @@ def feature_fragility(
     n_jobs : int or None, default=None
         Threads, where the model has to predict.
     progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
+        None shows a bar at a terminal if the work takes more than two seconds; True
+        always shows one, False never. A function is called with (done, total).
 
     Returns
     -------
     fragility : Fragility
-        Names and costs, the dearest first.
+        Names and costs, the most costly first.
 
     See Also
     --------
@@ -126,7 +126,7 @@ def feature_fragility(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fragility(Result):
-    """What losing each feature, or group of features, costs; the dearest first.
+    """What losing each feature, or group of features, costs; the most costly first.
 
     Parameters
     ----------

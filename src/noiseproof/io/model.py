@@ -91,7 +91,7 @@ def save(
     Raises
     ------
     TypeError
-        If the model holds what `load` would refuse, such as a function of one's own.
+        If the model contains what `load` would refuse, such as a user-defined function.
 
     See Also
     --------
