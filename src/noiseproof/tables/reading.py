@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -140,11 +141,15 @@ def read_table(
         raise TableError(f"{path} is empty.")
     if suffix == ".npz":
         return _read_npz(path)
-    if suffix in (".csv", ".tsv"):
-        return _read_csv(path, target, frozenset(text))
-    if suffix == ".parquet":
-        return _read_parquet(path, target, frozenset(text))
-    return _read_svmlight(path, n_features, first_index)
+    if suffix in (".svm", ".svmlight", ".libsvm"):
+        return _read_svmlight(path, n_features, first_index)
+    if find_spec("pandas") is None or find_spec("pyarrow") is None:
+        raise ImportError(
+            f"Reading {suffix} files needs pandas and pyarrow: pip install "
+            "'noiseproof[cli]'."
+        )
+    read = _read_parquet if suffix == ".parquet" else _read_csv
+    return read(path, target, frozenset(text))
 
 
 def _read_csv(path: Path, target: str | int | None, text: frozenset[str]) -> Table:
