@@ -293,7 +293,7 @@ class LinearChain(StructuredProblem):
         budget = 0 if attack is None else getattr(attack, "token_budget", None)
         if budget is None:
             raise TypeError(
-                "LinearChain knows the worst of attacks that delete tokens only, such "
+                "LinearChain supports only attacks that delete tokens, such "
                 f"as TokenDeletion; {type(attack).__name__} has no token_budget."
             )
         U, V = self._emission_and_transition(w)

@@ -115,7 +115,7 @@ def image_shape(shape: Any, n_features: int) -> tuple[int, int]:
         side = math.isqrt(n_features)
         if side * side != n_features:
             raise ValueError(
-                f"Rows of {n_features} features are no square images: give "
+                f"Rows of {n_features} features are not square images: give "
                 "shape=(height, width)."
             )
         return side, side

@@ -196,8 +196,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = self._base()
         if not is_classifier(base):
             raise TypeError(
-                f"PartitionEnsemble lets classifiers vote; {type(base).__name__} is "
-                "none."
+                f"PartitionEnsemble needs a classifier; {type(base).__name__} is not "
+                "one."
             )
         if self.vote == "pairwise" and not hasattr(base, "predict_proba"):
             raise TypeError(
@@ -244,7 +244,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if len(np.unique(y)) < min(2, len(self.classes_)):
             raise ValueError(
                 f"Part {p}, of {len(self.parts_[p])} features, has only {len(y)} "
-                "training rows without missing cells, of less than 2 classes: impute "
+                "training rows without missing cells, of fewer than 2 classes: impute "
                 "cells before, take more parts, or use on_missing='estimator'."
             )
         options = {} if weights is None else {"sample_weight": weights}

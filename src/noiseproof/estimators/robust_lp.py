@@ -239,7 +239,7 @@ class RobustLPClassifier(RobustClassifier):
         rarest = int(np.bincount(labels).min())
         if self.n_chunks > rarest:
             raise ValueError(
-                f"n_chunks={self.n_chunks} needs as many rows of each class, but the "
+                f"n_chunks={self.n_chunks} needs that many rows of each class, but the "
                 f"rarest class has {rarest}."
             )
         rng = check_random_state(self.random_state)

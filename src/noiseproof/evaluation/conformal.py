@@ -233,11 +233,11 @@ class ConformalSets:
         ask = self.model.predict if self.classes_ is None else self.model.predict_proba
         outputs = np.asarray(ask(rows), dtype=np.float64)
         if np.isnan(outputs).any():
-            raise ValueError("The model answers NaN for some rows; it must not.")
+            raise ValueError("The model predicts NaN for some rows; it must not.")
         n, classes = len(missing), self.classes_
         if outputs.shape != ((n,) if classes is None else (n, len(classes))):
             raise ValueError(
-                "The model must answer one number per row, or one per class; it gives "
+                "The model must predict one number per row, or one per class; it gives "
                 f"the shape {outputs.shape} for {n} rows."
             )
         return outputs
@@ -265,7 +265,7 @@ class ConformalSets:
         unknown = answers[~np.isin(answers, self.classes_)]
         if len(unknown):
             raise ValueError(
-                f"The class {unknown[0]!r} of y_calibration is none of the model's, "
+                f"The class {unknown[0]!r} of y_calibration is not one of the model's, "
                 f"{self.classes_[:5].tolist()}."
             )
         order = np.argsort(self.classes_)

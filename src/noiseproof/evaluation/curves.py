@@ -146,7 +146,8 @@ def robustness_curve(
     score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
-            f"X and y must have as many rows, at least one; got {X.shape[0]} and "
+            "X and y must have the same number of rows, at least one; got "
+            f"{X.shape[0]} and "
             f"{y.shape[0]}."
         )
     columns = feature_names(None, X)

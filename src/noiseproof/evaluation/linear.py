@@ -114,7 +114,7 @@ class LinearView:
         unknown = labels[~np.isin(labels, self.classes)]
         if len(unknown):
             raise ValueError(
-                f"The label {unknown[0]!r} is none of the model's classes, "
+                f"The label {unknown[0]!r} is not one of the model's classes, "
                 f"{self.classes[:5]}."
             )
         order = np.argsort(self.classes)
@@ -185,7 +185,7 @@ class LinearView:
         if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
                 "The model's predict does not choose the largest of its scores "
-                "coef_ x + intercept_, so they tell nothing about it."
+                "coef_ x + intercept_, so they cannot explain it."
             )
         return own
 
@@ -293,7 +293,7 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
     if len(coef) != k or len(classes) < 2 or coef.ndim != 2 or one_vs_one:
         raise TypeError(
             f"{name} has no score per class: coef_ has shape {coef.shape} for "
-            f"{len(classes)} classes{' that meet in pairs' * one_vs_one}."
+            f"{len(classes)} classes{', one against one' * one_vs_one}."
         )
     b = np.broadcast_to(b, (k,)).copy()
     if k == 1:

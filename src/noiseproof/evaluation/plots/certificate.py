@@ -137,7 +137,7 @@ class CertificateDisplay(Display):
         named = {"": given} if isinstance(given, Certificates) else dict(given)
         if len({each.unit for each in named.values()}) != 1:
             raise ValueError(
-                "Certificates of one plot must count the same: features, value or "
+                "All certificates in a plot must count the same: features, value or "
                 "radius."
             )
         return named
