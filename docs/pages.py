@@ -93,7 +93,8 @@ def _first(thing: object) -> str:
 
 def _table(module: str, title: str, names: list[str], text: str = "") -> list[str]:
     lines = ["", f"## {title}", "", text, "", "```{eval-rst}"]
-    lines += [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: ."]
+    lines += [f".. currentmodule:: {module}", "", ".. autosummary::"]
+    lines += ["   :toctree: .", "   :nosignatures:"]
     return [*lines, "", *(f"   {name}" for name in names), "```"]
 
 
