@@ -83,7 +83,6 @@ sphinx_gallery_conf: dict[str, Any] = {
     "within_subsection_order": "FileNameSortKey",
     "reset_modules": ("matplotlib", "pages.gallery_look"),
     "remove_config_comments": True,
-    "abort_on_example_error": True,
     "show_signature": False,
     "write_computation_times": False,  # its table would come from the network
 }
@@ -93,4 +92,3 @@ def setup(app: Any) -> None:
     """Connect what happens before and during a build."""
     app.connect("config-inited", lambda app, config: pages.make())
     app.connect("autodoc-skip-member", pages.skip_routing)
-    app.connect("source-read", pages.drop_line_numbers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import subprocess
 import sys
 from importlib import import_module
@@ -171,9 +170,3 @@ def skip_routing(
 ) -> Any:
     """Metadata routing and the like are scikit-learn's to explain."""
     return True if name.endswith(("_request", "_routing", "set_output")) else None
-
-
-def drop_line_numbers(app: Any, name: str, source: list[str]) -> None:
-    """Links of walk.md to lines of the source lead to copies of the files here."""
-    if name == "walk":
-        source[0] = re.sub(r"(\.\./src/[\w/.]+)#L\d+", r"\1", source[0])

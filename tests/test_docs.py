@@ -2,13 +2,15 @@
 
 import doctest
 import re
-import runpy
+import shlex
 from functools import partial
 from pathlib import Path
 
 import pytest
+import typer
 
 import noiseproof
+from noiseproof.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -96,9 +98,21 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
-def test_the_walk_links_to_the_lines_it_names():
-    script = runpy.run_path(str(DOCS / "make_walk.py"))
+@pytest.mark.parametrize("page", [ROOT / "README.md", *KEPT], ids=_name)
+def test_commands_have_the_options_they_are_given(page):
+    commands = typer.main.get_command(app).commands
+    for block in re.findall(r"```bash\n(.*?)```", page.read_text("utf-8"), re.S):
+        for line in re.findall(r"^noiseproof .*", block, re.M):
+            _, name, *words = shlex.split(line, comments=True)
+            parameters = commands[name].params
+            known = {o for p in parameters for o in (*p.opts, *p.secondary_opts)}
+            assert {word for word in words if word.startswith("-")} <= known, line
+
+
+def test_the_walk_names_what_is_in_the_files():
     text = (DOCS / "walk.md").read_text(encoding="utf-8")
-    assert len(script["LINK"].findall(text)) >= 20
-    assert text.count("](../src/") == len(script["LINK"].findall(text))
-    assert text == script["page"](), "run python docs/make_walk.py"
+    steps = re.findall(r"\[`(\w+)`\]\((\.\./src/[\w/.]+)\)", text)
+    assert len(steps) >= 20
+    for name, path in steps:
+        source = (DOCS / path).read_text(encoding="utf-8")
+        assert re.search(rf"^\s*(def|class) {name}\b", source, re.M), name
