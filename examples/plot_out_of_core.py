@@ -68,5 +68,5 @@ ax.legend()
 plt.show()
 
 # %%
-# Every word has a say in these labels, so little noise is best. Where most words are mere
-# chance, as in real reviews, more of it pays: see the benchmarks.
+# Every word has a say in these labels, so little noise is best. Where most words are
+# there by chance, as in real reviews, more of it pays: see the benchmarks.

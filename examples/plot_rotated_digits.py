@@ -80,6 +80,9 @@ ax.legend()
 plt.show()
 
 # %%
+# Twenty labelled digits with this knowledge are worth about eighty without it. Training
+# on all copies does as well here; `InvariantSVC` reaches it with a proven gap to the
+# optimum, and also takes attacks whose ways cannot be listed.
 
 for n, s in zip(labels, found, strict=True):
     print(10 * n, "labels:", {name: round(float(v), 3) for name, v in s.items()})

@@ -53,7 +53,8 @@ axes[0].set_ylabel("C")
 plt.show()
 
 # %%
-# On rows that no search has seen:
+# On rows that no search has seen, the model that was tuned for the loss costs some
+# accuracy while all is well, and pays from about 40 % of dead pixels on.
 
 levels = [0, 0.15, 0.3, 0.45, 0.6, 0.75]
 curve = robustness_curve(searches, X_test, y_test, "delete", levels, random_state=0)
