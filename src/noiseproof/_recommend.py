@@ -82,7 +82,7 @@ def recommend(
     progress: Any = None,
     **options: Any,
 ) -> Recommendation:
-    """Find the model to take if this is what will happen to the features.
+    """Find the best model for a perturbation that is expected after training.
 
     A portfolio of plain models, dropout models, imputers, models trained on incomplete
     copies and models that average over what is missing is cross-validated under what is
@@ -154,7 +154,7 @@ def recommend(
 def portfolio(
     X: Any, y: Any, perturb: Any, level: float, groups: Any = None, seed: int = 0
 ) -> dict[str, Any]:
-    """Unfitted contenders for such rows, each taking them raw, by name.
+    """Return the unfitted models that `recommend` compares, by name.
 
     Parameters
     ----------

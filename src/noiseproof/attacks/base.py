@@ -55,7 +55,7 @@ _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
 class Attack(BaseEstimator):
-    """The worst that may happen to a row; override `worst` or `candidates`.
+    """Base class of attacks; subclasses override `worst` or `candidates`.
 
     What else an attack can do, it says itself, so that nobody else need know its class.
 
@@ -128,7 +128,7 @@ class Attack(BaseEstimator):
         return f"{self._strength()} of {type(self).__name__}"
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Strengths at which a curve is worth a look, from 0 on.
+        """Suitable strengths for a curve, starting at 0.
 
         Parameters
         ----------

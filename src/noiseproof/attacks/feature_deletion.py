@@ -163,7 +163,7 @@ class FeatureDeletion(Attack):
     def gap(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
-        """What `margin_drop` may claim too much: its bound less what `worst` attains.
+        """Difference between the bound of `margin_drop` and what `worst` attains.
 
         Zero for values in {0, 1} and a whole budget, and in the greedy mode, which
         bounds nothing but its own deed. Parameters as in `worst`.

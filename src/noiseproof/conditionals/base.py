@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 class Draws(NamedTuple):
-    """What rows may have been.
+    """Complete rows that incomplete ones may have been.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Conditional(BaseEstimator, ABC):
         return self
 
     def draws(self, X: Any, n_draws: int | None = None) -> Draws:
-        """Rows that X may have been: complete, weighted, several for each.
+        """Draw complete rows that X may have been, with weights.
 
         Parameters
         ----------

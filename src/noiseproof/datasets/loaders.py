@@ -205,7 +205,7 @@ class Imdb(NamedTuple):
 
 
 def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
-    """Which words, or words and pairs of words, each IMDB review contains.
+    """Read which words, or words and pairs of words, each IMDB review contains.
 
     Reads `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`: word
     numbers as `tokens`, words of each review as `length`, stars as `rating`.

@@ -199,7 +199,7 @@ class DropoutSGDClassifier(LinearClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Any:
-        """Learn from some more rows, once, in their order.
+        """Update the model with more rows, in one pass and in the order given.
 
         Parameters
         ----------

@@ -328,7 +328,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[winner]
 
     def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes, or of the classes' worth; equal ones where nobody votes.
+        """Share of the votes for each class; equal shares where no part votes.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return counts / counts.sum(axis=1, keepdims=True)
 
     def certify_votes(self, X: Any) -> VoteCertificates:
-        """Count the features it takes, at the least, to change each prediction.
+        """Find how many features must change before each prediction can.
 
         Whoever changes features of k parts decides k votes and no more. The proofs are
         in `docs/proofs.md`.

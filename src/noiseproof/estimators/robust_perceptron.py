@@ -179,7 +179,7 @@ class RobustPerceptron(RobustClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Show some more rows, in their order.
+        """Update the model with more rows, in the order given.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from noiseproof.estimators.meta import Delegator
 
 
 class VirtualExamples(Delegator):
-    """Fit any estimator on every row and all that an attack may make of it.
+    """Fit any estimator on every row and on all its versions under an attack.
 
     The rival VIR-SVM of Teo et al. 2008, section 5.1. Each copy counts as much as its
     row does: c candidates of a row are c rows, so for an estimator whose loss is a sum

@@ -205,7 +205,7 @@ class Certificates(Result):
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def accuracy_at(self, budget: ArrayLike) -> Any:
-        """Share of rows that are right and stay right whatever this budget buys.
+        """Share of rows that are right, and stay so for every change within the budget.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class Certificates(Result):
         return self._share(budget, self.correct)
 
     def unchanged_at(self, budget: ArrayLike) -> Any:
-        """Share of rows, right or wrong, whose prediction nothing within it changes.
+        """Share of rows, right or wrong, that no change within the budget affects.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ def robustness_curve(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> RobustnessCurve:
-    """Score fitted models on features that die, get noisy or are attacked.
+    """Score fitted models while features are deleted, get noisy or are attacked.
 
     All models see the same perturbed rows, so their scores can be compared pair by
     pair. The same random numbers serve all levels, which makes curves smooth and the

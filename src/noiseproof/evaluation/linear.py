@@ -191,7 +191,7 @@ class LinearView:
 
 
 def linear_view(model: Any, space: str = "input") -> LinearView:
-    """See a fitted linear classifier, or a pipeline of scalers and one, as weights.
+    """Get the weights of a fitted linear classifier, or of scalers followed by one.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ _PARTS = (
 
 
 class FileFormatError(ValueError):
-    """A file that is no saved model, not a whole one, or not a safe one.
+    """The file is not a saved model, is damaged, or is not safe to load.
 
     See Also
     --------
@@ -191,7 +191,7 @@ def load_with_notes(
 
 
 def read_notes(path: PathLike) -> dict[str, Any]:
-    """What was noted when the file was saved, without loading the model.
+    """Read what was noted when the file was saved, without loading the model.
 
     Parameters
     ----------

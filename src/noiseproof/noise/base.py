@@ -66,7 +66,7 @@ class Cumulants(NamedTuple):
 
 
 class Noise(BaseEstimator):
-    """A law that corrupts each feature on its own and leaves its mean alone.
+    """Base class of noise, which corrupts features and leaves their means unchanged.
 
     Subclasses say how much (`level_name` names the parameter), publish a
     `VarianceLaw`, their cumulants and a sampler. They see entries, never the model.
@@ -83,7 +83,7 @@ class Noise(BaseEstimator):
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Levels at which a curve is worth a look, from 0 on."""
+        """Suitable levels for a curve, starting at 0."""
         return self._levels
 
     @property

@@ -11,7 +11,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Poisson(Noise):
-    """Counts that come out differently: x~ = s Poisson(x / s) for x >= 0.
+    """Poisson counts: x~ = s Poisson(x / s) for x >= 0.
 
     Variance s x; cumulant function x (exp(s t) - 1) / s.
 
