@@ -106,7 +106,7 @@ class Contest(Result):
             return text
         mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
         rivals.sort(key=lambda name: -mean[name])
-        return f"{text} No difference that could not be chance: {', '.join(rivals)}."
+        return f"{text} Not clearly worse: {', '.join(rivals)}."
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
