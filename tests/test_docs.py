@@ -1,11 +1,17 @@
 """The pages say what the code does."""
 
+import doctest
 import re
-import runpy
+import shlex
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
+
+import noiseproof
+from noiseproof.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -14,13 +20,16 @@ pytestmark = pytest.mark.skipif(
     not DOCS.is_dir(), reason="an installed copy has no docs folder"
 )
 
-PAGES = sorted(
+KEPT = [
     page
-    for page in (ROOT / "README.md", *DOCS.glob("*.md"))
-    if page.exists()
-    and page.name != "api.md"
-    and "```python" in page.read_text("utf-8")
-)
+    for folder in (".", "howto", "papers")
+    for page in sorted((DOCS / folder).glob("*.md"))
+]
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *KEPT)
+    if page.exists() and "```python" in page.read_text("utf-8")
+]
 
 # Data and models that a page calls by names the reader brings along
 _DIGITS = """
@@ -49,15 +58,37 @@ tags = [y[i : i + 3] % 2 for i in range(0, 30, 3)]
 }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def _name(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_snippets_run(page, tmp_path, monkeypatch):
-    """All Python of a page, from top to bottom, as a reader would type it."""
+    """All Python of a page, from top to bottom, as a reader would type it.
+
+    Where it is typed after a prompt, what it prints must be what the page says.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    quick = partial(noiseproof.recommend, cv=2, n_repeats=1)
+    monkeypatch.setattr(noiseproof, "recommend", quick)
     names: dict = {}
     exec(_BRINGS.get(page.name, ""), names)
     for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):
-        exec(compile(code, str(page), "exec"), names)
+        if ">>>" in code:
+            _check_session(code, names, page)
+        else:
+            exec(compile(code, str(page), "exec"), names)
+
+
+def _check_session(code, names, page):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    said: list[str] = []
+    session = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), 0)
+    runner = doctest.DocTestRunner(optionflags=flags, verbose=False)
+    failed = runner.run(session, out=said.append, clear_globs=False).failed
+    names.update(session.globs)
+    assert not failed, "".join(said)
 
 
 def test_numbers_beside_the_snippets_on_missing_cells():
@@ -79,24 +110,28 @@ def test_numbers_beside_the_snippets_on_missing_cells():
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *KEPT], ids=_name
 )
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
 
-def test_the_api_page_is_current():
-    page = runpy.run_path(str(DOCS / "make_api.py"))["page"]()
-    assert (DOCS / "api.md").read_text(encoding="utf-8") == page, (
-        "run python docs/make_api.py"
-    )
+@pytest.mark.parametrize("page", [ROOT / "README.md", *KEPT], ids=_name)
+def test_commands_have_the_options_they_are_given(page):
+    commands = typer.main.get_command(app).commands
+    for block in re.findall(r"```bash\n(.*?)```", page.read_text("utf-8"), re.S):
+        for line in re.findall(r"^noiseproof .*", block, re.M):
+            _, name, *words = shlex.split(line, comments=True)
+            parameters = commands[name].params
+            known = {o for p in parameters for o in (*p.opts, *p.secondary_opts)}
+            assert {word for word in words if word.startswith("-")} <= known, line
 
 
-@pytest.mark.skipif(not DOCS.is_dir(), reason="an installed copy has no docs folder")
-def test_the_walk_links_to_the_lines_it_names():
-    script = runpy.run_path(str(DOCS / "make_walk.py"))
+def test_the_walk_names_what_is_in_the_files():
     text = (DOCS / "walk.md").read_text(encoding="utf-8")
-    assert len(script["LINK"].findall(text)) >= 20
-    assert text.count("](../src/") == len(script["LINK"].findall(text))
-    assert text == script["page"](), "run python docs/make_walk.py"
+    steps = re.findall(r"\[`(\w+)`\]\((\.\./src/[\w/.]+)\)", text)
+    assert len(steps) >= 20
+    for name, path in steps:
+        source = (DOCS / path).read_text(encoding="utf-8")
+        assert re.search(rf"^\s*(def|class) {name}\b", source, re.M), name

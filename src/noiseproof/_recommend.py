@@ -55,12 +55,16 @@ _FEW = 20  # so many different numbers may be classes
 class Recommendation:
     """What `recommend` returns.
 
-    Attributes
+    Parameters
     ----------
     model : estimator
         The best contender, fitted on all rows; the blend if it is level with the best.
     contest : Contest
         Scores and costs of all contenders.
+
+    See Also
+    --------
+    recommend : Makes it.
     """
 
     model: Any
@@ -90,7 +94,7 @@ def recommend(
     progress: Any = None,
     **options: Any,
 ) -> Recommendation:
-    """Find the model to take if this is what will happen to the features.
+    """Find the best model for a perturbation that is expected after training.
 
     A portfolio of plain models, dropout models, imputers, models trained on incomplete
     copies and models that average over what is missing is cross-validated under what is
@@ -129,6 +133,12 @@ def recommend(
     -------
     recommendation : Recommendation
         The fitted model and the contest.
+
+    See Also
+    --------
+    noiseproof.evaluation.contest : The same with models of your own.
+    portfolio : The models that compete.
+    noiseproof.evaluation.perturbed_scorer : For a search of scikit-learn.
 
     Examples
     --------
@@ -195,7 +205,7 @@ def portfolio(
     encoder: Any = None,
     classify: bool | None = None,
 ) -> dict[str, Any]:
-    """Unfitted contenders for such rows, each taking them raw, by name.
+    """Return the unfitted models that `recommend` compares, by name.
 
     Parameters
     ----------
@@ -212,6 +222,17 @@ def portfolio(
     -------
     contenders : dict of str to estimator
         For `noiseproof.evaluation.contest`.
+
+    See Also
+    --------
+    recommend : Cross-validates them and fits the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from noiseproof import portfolio
+    >>> sorted(portfolio(*load_wine(return_X_y=True), "missing", 0.5))[:2]
+    ['averaged boosting', 'averaged kernel machine']
     """
     if classify is None:
         classify = not is_quantity(y)

@@ -1,4 +1,4 @@
-"""When solvers stop, and whom they tell how far they are."""
+"""When solvers stop, and how they report progress."""
 
 from __future__ import annotations
 

@@ -45,6 +45,15 @@ class PacBayesBound:
         Share of rows whose margin is too small after some deletion, the γ-loss.
     complexity : float
         β(m, δ, γ) / (m - 1).
+
+    See Also
+    --------
+    pac_bayes_risk : Computes it.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
     """
 
     risk: float
@@ -67,6 +76,16 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     -------
     epsilon : float
         At least `empirical`, at most 1.
+
+    See Also
+    --------
+    pac_bayes_risk : Uses it.
+
+    Examples
+    --------
+    >>> from noiseproof.bounds import kl_inverse
+    >>> round(kl_inverse(0.1, 0.02), 3)
+    0.17
     """
     _check(0 <= empirical <= 1, f"empirical must be a probability; got {empirical!r}.")
     _check(divergence >= 0, f"divergence must not be negative; got {divergence!r}.")
@@ -111,11 +130,11 @@ def pac_bayes_risk(
     a deletion worth up to N. The explicit form is ℓ + √(2 ℓ x) + 2 x, McAllester's
     lower bound of the divergence solved for the risk.
 
-    Assumes: rows drawn independently from one law; |x_j| <= 1; no intercept; v_j > 0;
-    ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first and
-    the last are checked. Logarithms are cut at zero, as the proof needs where a feature
-    may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts partial
-    deletions too, which can only enlarge the bound.
+    Assumes: rows drawn independently from one law; x_j in [-1, 1]; no intercept; v_j >
+    0; ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first
+    and the last are checked. Logarithms are cut at zero, as the proof needs where a
+    feature may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts
+    partial deletions too, which can only enlarge the bound.
 
     Parameters
     ----------
@@ -136,6 +155,27 @@ def pac_bayes_risk(
     -------
     bound : PacBayesBound
         Both forms of the bound, and what they are made of.
+
+    See Also
+    --------
+    online_to_batch_risk : For the online algorithm.
+    noiseproof.evaluation.Certificates.risk_bound :
+        A tighter bound, from rows not used in training.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from noiseproof.bounds import pac_bayes_risk
+    >>> y = np.random.default_rng(0).choice([-1, 1], 5000)
+    >>> X = y[:, None] * np.ones(4)  # each feature tells the label, one may be lost
+    >>> found = pac_bayes_risk(np.ones(4), X, y, budget=1)
+    >>> found.empirical, round(found.risk, 3)
+    (0.0, 0.004)
     """
     X, w = _rows(X), np.ravel(np.asarray(coef, dtype=np.float64))
     m, d = X.shape
@@ -202,6 +242,16 @@ def online_to_batch_risk(
     risk : float
         Bound on the risk, at most 1.
 
+    See Also
+    --------
+    pac_bayes_risk : For a model trained on all rows at once.
+    noiseproof.RobustPerceptron : The model it is about.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
     Examples
     --------
     >>> import numpy as np
@@ -256,6 +306,16 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
     -------
     margin : float
         The smallest γ that will do.
+
+    See Also
+    --------
+    pac_bayes_risk : Risk under deletion.
+    noiseproof.RobustLPClassifier : Takes a margin.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
 
     Examples
     --------

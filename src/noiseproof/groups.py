@@ -37,6 +37,20 @@ _WANTED = (
 class Groups:
     """Groups of features: the g-th is columns[ends[g] : ends[g + 1]].
 
+    Parameters
+    ----------
+    names : list
+        Name of each group.
+    columns : array of int
+        Numbers of the features, one group after another.
+    ends : array of int of shape (n_groups + 1,)
+        Where each group begins, and where the last one ends.
+
+    See Also
+    --------
+    noiseproof.noise.Dropout : Takes groups.
+    noiseproof.evaluation.certify : Takes groups.
+
     Examples
     --------
     >>> from noiseproof.groups import Groups
@@ -46,8 +60,8 @@ class Groups:
     """
 
     names: list[Any]
-    columns: Columns  # numbers of the features, one group after another
-    ends: Columns  # where each group begins, and where the last one ends
+    columns: Columns
+    ends: Columns
 
     @classmethod
     def read(cls, groups: Any, features: Sequence[Any]) -> Groups:

@@ -106,7 +106,7 @@ def test_worst_image_is_the_worst_candidate(rng):
 @pytest.mark.parametrize(
     ("attack", "sentence"),
     [
-        (ImageShift(), "Rows of 6 features are no square images"),
+        (ImageShift(), "Rows of 6 features are not square images"),
         (ImageRotation(shape=(2, 4)), r"shape=\(2, 4\) must be .* with 6 pixels"),
         (ImageRotation(shape=(6,)), r"shape=\(6,\) must be"),
         (ImageShift(directions=5, shape=(2, 3)), "directions must be 4 or 8; got 5"),

@@ -384,7 +384,7 @@ def test_parts_can_be_fitted_side_by_side(rng):
 @pytest.mark.parametrize(
     ("options", "kind", "sentence"),
     [
-        ({"estimator": Ridge()}, TypeError, "lets classifiers vote; Ridge is none"),
+        ({"estimator": Ridge()}, TypeError, "needs a classifier; Ridge is not one"),
         (
             {"estimator": LinearSVC(), "vote": "pairwise"},
             TypeError,

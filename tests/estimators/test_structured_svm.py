@@ -14,7 +14,7 @@ from noiseproof import InvariantSVC, StructuredSVM
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "sequence_labelling.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plot_sequence_labelling.py"
 
 
 class Mirror(Attack):

@@ -71,7 +71,7 @@ def test_a_case_by_hand(rows):
     assert found.expected == "100% of cells missing (the model knows)"
     assert found.verdict == (
         "two is best under 100% of cells missing (the model knows): accuracy 0.500, "
-        "0.500 on clean rows. No difference that could not be chance: none."
+        "0.500 on clean rows. Not clearly worse: none."
     )
 
 

@@ -391,7 +391,11 @@ def test_progress_is_told_and_otherwise_silent(rng, capfd):
         ({"models": {}}, ValueError, "at least one model"),
         ({"models": "svc"}, TypeError, "a list of \\(name, model\\); got str"),
         ({"models": {"a": 1}}, TypeError, "'a' has no predict"),
-        ({"y": [0, 1]}, ValueError, "as many rows, at least one; got 20 and 2"),
+        (
+            {"y": [0, 1]},
+            ValueError,
+            "the same number of rows, at least one; got 20 and 2",
+        ),
         ({"levels": []}, ValueError, "levels must be a list of numbers"),
         ({"levels": ["a"]}, ValueError, "levels must be a list of numbers"),
         ({"levels": [np.nan]}, ValueError, "levels must be finite"),
@@ -420,7 +424,7 @@ def test_attacks_refuse_models_that_are_not_linear(rng):
     with pytest.raises(TypeError, match="not a linear classifier"):
         curve_of(forest, X, y, FeatureDeletion(), [1])
     model = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match="none of the model's classes"):
+    with pytest.raises(ValueError, match="not one of the model's classes"):
         curve_of(model, X, y + 1, FeatureDeletion(), [1])
 
 

@@ -141,7 +141,7 @@ def test_searches_wrappers_and_robust_models_are_understood(rng):
         (RandomForestClassifier(3), "RandomForestClassifier is not a linear"),
         (LinearRegression(), "LinearRegression is not a linear classifier"),
         (SVC(), "SVC is not a linear classifier"),
-        (SVC(kernel="linear"), "no score per class.*meet in pairs"),
+        (SVC(kernel="linear"), "no score per class.*one against one"),
         (BaggingClassifier(LogisticRegression(), 2), "BaggingClassifier is not"),
         (make_pipeline(PCA(2), LogisticRegression()), "step PCA before"),
         (make_pipeline(MinMaxScaler(clip=True), LogisticRegression()), "MinMaxScaler"),
@@ -176,7 +176,7 @@ def test_bad_input_gets_one_sentence(rng):
         linear_view(model, space="raw")
     with pytest.raises(ValueError, match="X has 4 features"):
         view.rows(X[:, :4])
-    with pytest.raises(ValueError, match="none of the model's classes"):
+    with pytest.raises(ValueError, match="not one of the model's classes"):
         view.encode(["a", "z"])
     with pytest.raises(TypeError, match="does not choose the largest"):
         view.agreed(view.rows(X), model.predict(-X))

@@ -1,6 +1,7 @@
 """Tables of every format are read alike, and bad ones get one sentence."""
 
 import gzip
+import sys
 
 import numpy as np
 import pandas as pd
@@ -229,3 +230,11 @@ def test_bad_arrays_get_one_sentence(arrays, words, tmp_path):
     np.savez(tmp_path / "t.npz", **arrays)
     with pytest.raises(TableError, match=words):
         read_table(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_a_missing_package_is_named(package, tmp_path, monkeypatch):
+    path = written(tmp_path / "some.csv", "a,y\n1,u\n2,v\n")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=r"pip install 'noiseproof\[cli\]'"):
+        read_table(path, target="y")

@@ -38,6 +38,16 @@ def mutual_info_values(
     values : array of shape (n_features,)
         Not negative, adding up to n_features; all ones if no feature tells anything.
 
+    See Also
+    --------
+    RobustLPClassifier : Takes such values.
+    noiseproof.attacks.FeatureDeletion : Takes such values.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
     Examples
     --------
     >>> from noiseproof import mutual_info_values

@@ -24,7 +24,18 @@ from noiseproof.attacks import Attack
 
 
 class StructuredProblem(ABC, BaseEstimator):
-    """Inputs, outputs, joint features Φ and loss Δ."""
+    """Inputs, outputs, joint features Φ and loss Δ.
+
+    See Also
+    --------
+    LinearChain : Sequences of labels.
+    Multiclass : Classes.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+    """
 
     # whether inputs are the rows of a table and outputs are classes
     tabular: ClassVar[bool] = False
@@ -45,7 +56,7 @@ class StructuredProblem(ABC, BaseEstimator):
 
     @abstractmethod
     def features(self, x: Any, y: Any) -> Array:
-        """Φ(x, y), of shape (n_weights_,)."""
+        """Joint features Φ(x, y), as many as there are weights."""
 
     @abstractmethod
     def loss(self, y: Any, other: Any) -> float:
@@ -116,6 +127,16 @@ class Multiclass(StructuredProblem):
     """One of k classes for a row x: Φ(x, y) is x in the block of class y, Δ = [y' ≠ y].
 
     With it `StructuredSVM` is `InvariantSVC` with a linear kernel, only slower.
+
+    See Also
+    --------
+    LinearChain : Sequences of labels.
+    noiseproof.InvariantSVC : The same, faster.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------
@@ -199,6 +220,17 @@ class LinearChain(StructuredProblem):
     deleted so far, which is exact: deleting a token removes its u·x_t from both
     scores. Any attack with a `token_budget` and a method `delete` will do.
 
+    See Also
+    --------
+    Multiclass : Classes as structured outputs.
+    TokenDeletion : An attack on sequences.
+    noiseproof.StructuredSVM : Learns the chain.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> import numpy as np
@@ -261,7 +293,7 @@ class LinearChain(StructuredProblem):
         budget = 0 if attack is None else getattr(attack, "token_budget", None)
         if budget is None:
             raise TypeError(
-                "LinearChain knows the worst of attacks that delete tokens only, such "
+                "LinearChain supports only attacks that delete tokens, such "
                 f"as TokenDeletion; {type(attack).__name__} has no token_budget."
             )
         U, V = self._emission_and_transition(w)
@@ -302,6 +334,15 @@ class TokenDeletion(Attack):
     ----------
     budget : int, default=1
         Tokens of each sequence that may be blanked out.
+
+    See Also
+    --------
+    LinearChain : The problem it attacks.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

@@ -33,6 +33,17 @@ class NoisingPenalty:
         R by the expectation that was asked for.
     quadratic : float
         R^q = ½ Σ_i A''(x_i·β) Var(x~_i·β), eq. (6).
+    _problem : tuple
+        What `monte_carlo` needs.
+
+    See Also
+    --------
+    penalty : Computes it.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
     """
 
     value: float
@@ -93,6 +104,16 @@ def penalty(
     -------
     penalty : NoisingPenalty
         Its `value`, its `quadratic` approximation and a `monte_carlo` reference.
+
+    See Also
+    --------
+    DropoutLogisticRegression : Trains with this penalty.
+    DropoutPoissonRegressor : Trains with this penalty.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
 
     Examples
     --------

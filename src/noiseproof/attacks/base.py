@@ -55,7 +55,7 @@ _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
 class Attack(BaseEstimator):
-    """The worst that may happen to a row; override `worst` or `candidates`.
+    """Base class of attacks; subclasses override `worst` or `candidates`.
 
     What else an attack can do, it says itself, so that nobody else need know its class.
 
@@ -69,6 +69,17 @@ class Attack(BaseEstimator):
         Which search finds the smallest change of a row that changes its class. The one
         for "deletion" asks for `certificate_values` and `certificate_factors`, the one
         for "norm" for the order `ord`; None means that there is none.
+
+    See Also
+    --------
+    FeatureDeletion : Deletes features within a budget.
+    Union : One of several attacks.
+    noiseproof.InvariantSVC : Trains against an attack.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
     """
 
     level_name: ClassVar[str | None] = None
@@ -117,7 +128,7 @@ class Attack(BaseEstimator):
         return f"{self._strength()} of {type(self).__name__}"
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Strengths at which a curve is worth a look, from 0 on.
+        """Suitable strengths for a curve, starting at 0.
 
         Parameters
         ----------
@@ -326,6 +337,21 @@ class LinearMargins:
 
     Two classes with one weight vector w become the rows -w/2 and w/2, whose difference
     is w again.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    y : array of shape (n_samples,)
+        ±1 for one weight vector, class indices for several.
+    coef : array of shape (n_features,) or (n_classes, n_features)
+        Weights.
+    intercept : array of shape (n_classes,), float or None, default=None
+        Intercepts; None means zero.
+
+    See Also
+    --------
+    Attack : Base class of all attacks.
     """
 
     def __init__(self, X: Any, y: Any, coef: Any, intercept: Any = None):

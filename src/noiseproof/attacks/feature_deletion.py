@@ -102,6 +102,20 @@ class FeatureDeletion(Attack):
         the paper's experiments: the largest gains first, whatever their value, until
         the budget is spent or no useful feature is left.
 
+    See Also
+    --------
+    FeatureScaling : Scales features in place of deleting them.
+    noiseproof.RobustLPClassifier : Trains for deletion.
+    noiseproof.evaluation.certify : The smallest deletion that changes a prediction.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import FeatureDeletion
@@ -149,7 +163,7 @@ class FeatureDeletion(Attack):
     def gap(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
-        """What `margin_drop` may claim too much: its bound less what `worst` attains.
+        """Difference between the bound of `margin_drop` and what `worst` attains.
 
         Zero for values in {0, 1} and a whole budget, and in the greedy mode, which
         bounds nothing but its own deed. Parameters as in `worst`.

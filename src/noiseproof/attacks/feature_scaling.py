@@ -32,6 +32,15 @@ class FeatureScaling(Attack):
     low, high : float, default=0.0 and 1.0
         The smallest and the largest factor.
 
+    See Also
+    --------
+    FeatureDeletion : Sets features to zero.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import FeatureScaling

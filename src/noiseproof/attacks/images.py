@@ -18,6 +18,11 @@ class LinearMaps(Attack):
     """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
 
     Missing entries (NaN) of a row that is changed count as zero.
+
+    See Also
+    --------
+    Attack : Base class of all attacks.
+    ImageShift : An attack that is a list of linear maps.
     """
 
     def maps(self, n_features: int) -> list[Any]:
@@ -110,7 +115,7 @@ def image_shape(shape: Any, n_features: int) -> tuple[int, int]:
         side = math.isqrt(n_features)
         if side * side != n_features:
             raise ValueError(
-                f"Rows of {n_features} features are no square images: give "
+                f"Rows of {n_features} features are not square images: give "
                 "shape=(height, width)."
             )
         return side, side
@@ -159,6 +164,16 @@ class ImageShift(ImageAttack):
     shape : tuple of 2 ints, default=None
         Height and width of the images; None means square ones.
 
+    See Also
+    --------
+    ImageScale : Shrinks or enlarges an image.
+    digit_invariances : All transforms of the paper.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import ImageShift
@@ -199,6 +214,16 @@ class ImageRotation(ImageAttack):
     shape : tuple of 2 ints, default=None
         Height and width of the images; None means square ones.
 
+    See Also
+    --------
+    ImageShear : Slants an image.
+    digit_invariances : All transforms of the paper.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import ImageRotation
@@ -230,6 +255,16 @@ class ImageScale(ImageAttack):
         The factors are 1 - amount and 1 + amount; below 1.
     shape : tuple of 2 ints, default=None
         Height and width of the images; None means square ones.
+
+    See Also
+    --------
+    ImageShift : Moves an image.
+    digit_invariances : All transforms of the paper.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------
@@ -265,6 +300,16 @@ class ImageShear(ImageAttack):
         How many pixels a line moves per pixel of its distance from the centre.
     shape : tuple of 2 ints, default=None
         Height and width of the images; None means square ones.
+
+    See Also
+    --------
+    ImageRotation : Turns an image.
+    digit_invariances : All transforms of the paper.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

@@ -19,7 +19,7 @@ Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
 
 class Trajectory(Attack):
-    """Move each row along x + t x' + t² x'' + ... to the worst t, |t| <= span.
+    """Move each row along x + t x' + t² x'' + ... to the worst t up to the span.
 
     The lead over one rival class is a polynomial in t. It is lowest at an end or where
     its derivative is zero, and these few points are all tried: they are eigenvalues of
@@ -31,13 +31,22 @@ class Trajectory(Attack):
     degree : int, default=2
         Highest power of t.
     span : float, default=1.0
-        The largest |t|.
+        The largest absolute value of t.
     tangents : callable, sequence of matrices, or None, default=None
         What to multiply the powers of t with: a function of a row x of shape (d,) that
         gives x', x'', ... as an array of shape (degree, d), or that many (d, d)
         matrices, dense or sparse, for curves that are linear in x. None means that
         the row is a signal that is delayed by t places: the Taylor series of
         x(j - t), with central differences for derivatives.
+
+    See Also
+    --------
+    ImageRotation : A finite list of transforms.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

@@ -71,6 +71,15 @@ class NormBall(Translation):
     ord : {1, 2, inf}, default=2
         Which norm.
 
+    See Also
+    --------
+    Ellipsoid : Other scales in other directions.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> import numpy as np
@@ -122,6 +131,15 @@ class Ellipsoid(Translation):
     covariance : float, array-like of shape (d,) or (d, d), default=None
         S: a number times the identity, its diagonal, or all of it, symmetric and
         positive semidefinite. None means the identity.
+
+    See Also
+    --------
+    NormBall : A ball in place of an ellipsoid.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

@@ -24,6 +24,15 @@ class Union(Attack):
     attacks : sequence of Attack, default=()
         The members; without any, rows stay as they are.
 
+    See Also
+    --------
+    digit_invariances : The union of 20 transforms of images.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from noiseproof.attacks import FeatureDeletion, ImageShift, Union
@@ -100,6 +109,16 @@ def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
     -------
     attack : Union
         A finite attack with 21 candidates: the image itself and 20 more.
+
+    See Also
+    --------
+    ImageRotation : One of them alone.
+    noiseproof.InvariantSVC : Trains with them.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

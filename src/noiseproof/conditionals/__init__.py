@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from noiseproof.conditionals.base import Conditional, Draws
-from noiseproof.conditionals.cells import Cells, has_words, holes
+from noiseproof.conditionals.cells import Cells
+from noiseproof.conditionals.cells import has_words as has_words
+from noiseproof.conditionals.cells import holes as holes
 from noiseproof.conditionals.donors import Donors
 from noiseproof.conditionals.joint_gaussian import JointGaussian
 from noiseproof.conditionals.regression import FactorRegression, FullRegression
@@ -20,6 +22,4 @@ __all__ = [
     "Donors",
     "Draws",
     "JointGaussian",
-    "has_words",
-    "holes",
 ]

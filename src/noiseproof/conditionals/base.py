@@ -16,9 +16,9 @@ Array = NDArray[Any]
 
 
 class Draws(NamedTuple):
-    """What rows may have been.
+    """Complete rows that incomplete ones may have been.
 
-    Attributes
+    Parameters
     ----------
     rows : array or data frame
         Rows without holes, those of one row after those of the row before.
@@ -26,6 +26,10 @@ class Draws(NamedTuple):
         How likely each of them is; those of a row sum to one.
     origin : array of int
         Which row each of them belongs to.
+
+    See Also
+    --------
+    Conditional.draws : Makes them.
     """
 
     rows: Any
@@ -38,6 +42,11 @@ class Conditional(BaseEstimator, ABC):
 
     Subclasses learn in `_fit` and fill a block of incomplete rows in `_fill`; both see
     codes (see `cells`), not tables.
+
+    See Also
+    --------
+    Donors : Rows of training that agree with what is observed.
+    JointGaussian : One Gaussian for all rows.
     """
 
     n_default: ClassVar[int] = 20  # draws, where nobody says how many
@@ -65,7 +74,7 @@ class Conditional(BaseEstimator, ABC):
         return self
 
     def draws(self, X: Any, n_draws: int | None = None) -> Draws:
-        """Rows that X may have been: complete, weighted, several for each.
+        """Draw complete rows that X may have been, with weights.
 
         Parameters
         ----------

@@ -64,6 +64,11 @@ class Donors(Conditional):
     regression_ : object
         The covariance of the features, in their scales.
 
+    See Also
+    --------
+    JointGaussian : Keeps no training rows.
+    noiseproof.AverageOverMissing : Averages a model over the draws.
+
     Examples
     --------
     >>> import pandas as pd

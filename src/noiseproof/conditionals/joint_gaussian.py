@@ -40,6 +40,11 @@ class JointGaussian(Conditional):
     regression_ : object
         The covariance, in units of the features' standard deviations.
 
+    See Also
+    --------
+    Donors : For rows that are not Gaussian.
+    noiseproof.AverageOverMissing : Averages a model over the draws.
+
     Examples
     --------
     >>> import numpy as np

@@ -52,6 +52,15 @@ def make_leaky_labels(
     y : array of int of shape (n_samples,)
         Labels, -1 or 1.
 
+    See Also
+    --------
+    make_rare_features : Features that are rare but useful.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
     Examples
     --------
     >>> from noiseproof.datasets import make_leaky_labels
@@ -93,7 +102,7 @@ def make_rare_features(
     first 5 groups, the 10 features of the group are sign times exponential variables,
     all other useful features are 0. The nuisance features are standard normal; over
     all rows every feature has second moment 1. P(y = 1) = σ(x·β) with β = `weight` on
-    the useful features; the paper's 0.057 makes the mean of |x·β| 2 where there is
+    the useful features; the paper's 0.057 makes the mean of abs(x·β) 2 where there is
     signal.
 
     Parameters
@@ -113,6 +122,15 @@ def make_rare_features(
     -------
     data : RareFeatures
         `X` of shape (n_samples, 50 + n_nuisance), `y` of 0 and 1, and `active`.
+
+    See Also
+    --------
+    make_leaky_labels : Features that reveal the label.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
 
     Examples
     --------

@@ -85,6 +85,15 @@ def load_mnist(
         Pixels from 0 to 1.
     y : array of int of shape (n_samples,)
         Digits.
+
+    See Also
+    --------
+    load_spambase : A table of counts.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import load_mnist
+    >>> X, y = load_mnist("test", digits=(4, 7))  # doctest: +SKIP
     """
     prefixes = {"train": "train", "test": "t10k"}
     if subset not in prefixes:
@@ -118,6 +127,15 @@ def load_spambase(*, folder: Folder = None) -> tuple[NDArray[np.float64], NDArra
         48 word frequencies, 6 character frequencies, 3 lengths of runs of capitals.
     y : array of int of shape (4601,)
         1 for spam, all of which comes first: shuffle before splitting.
+
+    See Also
+    --------
+    load_mnist : Handwritten digits.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import load_spambase
+    >>> X, y = load_spambase()  # doctest: +SKIP
     """
     source = (
         "https://archive.ics.uci.edu/dataset/94/spambase (spambase.data, "
@@ -136,7 +154,7 @@ class Texts(NamedTuple):
 
 
 def load_texts(name: str, folder: Folder = None) -> Texts:
-    """Sentences or messages of a two-class task of Wager et al. 2013, table 4a.
+    """Read sentences or messages of a two-class task of Wager et al. 2013, table 4a.
 
     Lines of tab-separated fields, xz-compressed: label and text last ("RT", "Subj",
     "IMDB-2k"); or part, newsgroup, number and text, with backslash escapes.
@@ -152,6 +170,15 @@ def load_texts(name: str, folder: Folder = None) -> Texts:
     -------
     data : Texts
         `texts` and `y`, in the order of the file.
+
+    See Also
+    --------
+    load_imdb : 50,000 reviews.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import load_texts
+    >>> texts = load_texts("RT")  # doctest: +SKIP
     """
     if name not in _SENTENCES and name not in PAIRS:
         legal = ", ".join([*_SENTENCES, *PAIRS])
@@ -178,7 +205,7 @@ class Imdb(NamedTuple):
 
 
 def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
-    """Which words, or words and pairs of words, each IMDB review contains.
+    """Read which words, or words and pairs of words, each IMDB review contains.
 
     Reads `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`: word
     numbers as `tokens`, words of each review as `length`, stars as `rating`.
@@ -197,6 +224,20 @@ def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) 
     -------
     data : Imdb
         CSR matrices of float32 ones; 25,000 + 25,000 + 50,000 rows.
+
+    See Also
+    --------
+    load_texts : Smaller collections of texts.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
+    Examples
+    --------
+    >>> from noiseproof.datasets import load_imdb
+    >>> data = load_imdb()  # doctest: +SKIP
     """
     files, ends, parts = {}, {}, {}
     for name in ("train", "test", "unlabelled"):

@@ -70,6 +70,13 @@ class AverageOverMissing(KnownMissing):
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
+    See Also
+    --------
+    ReducedModels : One model for each pattern of missing columns.
+    noiseproof.conditionals.Donors : Training rows that fill the missing cells.
+    noiseproof.conditionals.JointGaussian : The same in closed form, for linear models.
+    recommend : Finds the model to take by cross-validation.
+
     Examples
     --------
     >>> import numpy as np

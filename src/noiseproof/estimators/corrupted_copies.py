@@ -60,6 +60,17 @@ class CorruptedCopies(Delegator):
     estimator_ : estimator
         The fitted estimator.
 
+    See Also
+    --------
+    DropoutSVC : The limit of infinitely many copies, in closed form.
+    noiseproof.noise.Missing : Copies with missing cells.
+    VirtualExamples : Copies made by an attack.
+
+    References
+    ----------
+    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
+    machines", AAAI Conference on Artificial Intelligence, 2014.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

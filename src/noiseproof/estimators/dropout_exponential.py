@@ -62,6 +62,17 @@ class DropoutExponentialClassifier(MarginalClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    DropoutSVC : Hinge loss.
+    DropoutLogisticRegression : Logistic loss, with probabilities.
+    DropoutRidgeClassifier : Quadratic loss.
+
+    References
+    ----------
+    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
+    corrupted features", International Conference on Machine Learning, 2013.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -86,6 +86,24 @@ class DropoutLogisticRegression(MarginalClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    DropoutSVC : Hinge loss.
+    DropoutSGDClassifier : For streams and more rows than memory.
+    AverageOverMissing : For cells that are known to be missing.
+    penalty : The penalty that noise amounts to.
+
+    References
+    ----------
+    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
+    machines", AAAI Conference on Artificial Intelligence, 2014.
+
+    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
+    corrupted features", International Conference on Machine Learning, 2013.
+
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -66,6 +66,16 @@ class DropoutPoissonRegressor(MarginalRegressor):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    DropoutRidge : Quadratic loss.
+    penalty : The penalty that noise amounts to.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> import numpy as np

@@ -62,6 +62,17 @@ class DropoutRidge(MarginalRegressor):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    DropoutPoissonRegressor : For counts.
+    DropoutRidgeClassifier : The same loss for classes.
+    penalty : The penalty that noise amounts to.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

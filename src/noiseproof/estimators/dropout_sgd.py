@@ -76,6 +76,16 @@ class DropoutSGDClassifier(LinearClassifier):
     t_ : int
         Rows seen.
 
+    See Also
+    --------
+    DropoutLogisticRegression : The optimum, for rows that fit in memory.
+    RobustPerceptron : Online learning for the worst case.
+
+    References
+    ----------
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -189,7 +199,7 @@ class DropoutSGDClassifier(LinearClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Learn from some more rows, once, in their order.
+        """Update the model with more rows, in one pass and in the order given.
 
         Parameters
         ----------

@@ -71,6 +71,18 @@ class DropoutSVC(MarginalClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    DropoutLogisticRegression : Logistic loss, with probabilities.
+    CorruptedCopies : Finitely many copies, for any model.
+    RobustLPClassifier : For the worst case in place of the average one.
+    noiseproof.evaluation.certify : How many features must go to change a prediction.
+
+    References
+    ----------
+    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
+    machines", AAAI Conference on Artificial Intelligence, 2014.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -179,6 +179,18 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    StructuredSVM : The same for sequences and other structured outputs.
+    VirtualExamples : Trains any model on all transformed copies.
+    VirtualSupportVectors : Transforms the support vectors only.
+    noiseproof.attacks.digit_invariances : Transforms of handwritten digits.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

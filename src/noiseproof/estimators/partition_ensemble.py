@@ -74,7 +74,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     **The vote.** The class with the most votes wins; of several, the one that comes
     first in `classes_`. If nobody votes, that is the first class of all. With
     `vote="pairwise"` each part ranks all classes by its probabilities; a class is worth
-    the number of parts that prefer it to its strongest rival, and the worthiest wins.
+    the number of parts that prefer it to its strongest rival, and the largest wins.
     With three classes or more this is often right where each part alone is often wrong,
     and proves more.
 
@@ -123,6 +123,16 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Fitted, one per part.
     classes_ : array of shape (n_classes,)
         Class labels.
+
+    See Also
+    --------
+    noiseproof.evaluation.certify : Certificates from the votes.
+    noiseproof.evaluation.conformal_sets : Sets that contain the true answer.
+
+    References
+    ----------
+    Z. Hammoudeh and D. Lowd, "Provable robustness against a union of ℓ0 adversarial
+    attacks", AAAI Conference on Artificial Intelligence, 2024.
 
     Examples
     --------
@@ -193,8 +203,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         base = self._base()
         if not is_classifier(base):
             raise TypeError(
-                f"PartitionEnsemble lets classifiers vote; {type(base).__name__} is "
-                "none."
+                f"PartitionEnsemble needs a classifier; {type(base).__name__} is not "
+                "one."
             )
         if self.vote == "pairwise" and not hasattr(base, "predict_proba"):
             raise TypeError(
@@ -242,7 +252,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if len(np.unique(y)) < min(2, len(self.classes_)):
             raise ValueError(
                 f"Part {p}, of {len(self.parts_[p])} features, has only {len(y)} "
-                "training rows without missing cells, of less than 2 classes: impute "
+                "training rows without missing cells, of fewer than 2 classes: impute "
                 "cells before, take more parts, or use on_missing='estimator'."
             )
         options = {} if weights is None else {"sample_weight": weights}
@@ -326,7 +336,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[winner]
 
     def predict_proba(self, X: Any) -> Array:
-        """Shares of the votes, or of the classes' worth; equal ones where nobody votes.
+        """Share of the votes for each class; equal shares where no part votes.
 
         Parameters
         ----------
@@ -343,7 +353,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return counts / counts.sum(axis=1, keepdims=True)
 
     def certify_votes(self, X: Any) -> VoteCertificates:
-        """Count the features it takes, at the least, to change each prediction.
+        """Find how many features must change before each prediction can.
 
         Whoever changes features of k parts decides k votes and no more. The proofs are
         in `docs/proofs.md`.

@@ -51,6 +51,11 @@ class ReducedModels(KnownMissing):
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
+    See Also
+    --------
+    AverageOverMissing : One model for all patterns.
+    recommend : Finds the model to take by cross-validation.
+
     Examples
     --------
     >>> import numpy as np

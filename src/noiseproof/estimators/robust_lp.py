@@ -113,6 +113,18 @@ class RobustLPClassifier(RobustClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    RobustPerceptron : One pass, for any number of rows.
+    mutual_info_values : Values of features from data.
+    noiseproof.attacks.FeatureDeletion : The adversary.
+    noiseproof.bounds.pac_bayes_risk : A bound on the risk of the model.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
     Examples
     --------
     >>> import numpy as np
@@ -227,7 +239,7 @@ class RobustLPClassifier(RobustClassifier):
         rarest = int(np.bincount(labels).min())
         if self.n_chunks > rarest:
             raise ValueError(
-                f"n_chunks={self.n_chunks} needs as many rows of each class, but the "
+                f"n_chunks={self.n_chunks} needs that many rows of each class, but the "
                 f"rarest class has {rarest}."
             )
         rng = check_random_state(self.random_state)

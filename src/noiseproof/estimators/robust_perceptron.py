@@ -86,6 +86,17 @@ class RobustPerceptron(RobustClassifier):
     missing_in_training_ : array of bool of shape (n_features,)
         Which features were missing in some training row.
 
+    See Also
+    --------
+    RobustLPClassifier : The optimum, for thousands of rows.
+    mutual_info_values : Values of features from data.
+    noiseproof.bounds.online_to_batch_risk : A bound on the risk of the model.
+
+    References
+    ----------
+    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
+    International Conference on Machine Learning, 2008.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -168,7 +179,7 @@ class RobustPerceptron(RobustClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Show some more rows, in their order.
+        """Update the model with more rows, in the order given.
 
         Parameters
         ----------

@@ -59,7 +59,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     ----------
     problem_ : StructuredProblem
         The problem, prepared for the training data.
-    weights_ : array of shape (problem_.n_weights_,)
+    weights_ : array of shape (n_weights,)
         w.
     classes_ : array
         Class labels, where outputs are classes.
@@ -72,6 +72,17 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         Pairs (s, y') that were added to the problem.
     n_iter_ : int
         Iterations taken.
+
+    See Also
+    --------
+    InvariantSVC : The same for classes, faster.
+    noiseproof.structured.LinearChain : Sequences of labels.
+    noiseproof.structured.TokenDeletion : An attack on sequences.
+
+    References
+    ----------
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

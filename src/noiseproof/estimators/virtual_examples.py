@@ -16,7 +16,7 @@ from noiseproof.estimators.meta import Delegator
 
 
 class VirtualExamples(Delegator):
-    """Fit any estimator on every row and all that an attack may make of it.
+    """Fit any estimator on every row and on all its versions under an attack.
 
     The rival VIR-SVM of Teo et al. 2008, section 5.1. Each copy counts as much as its
     row does: c candidates of a row are c rows, so for an estimator whose loss is a sum
@@ -35,6 +35,20 @@ class VirtualExamples(Delegator):
         The fitted estimator.
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
+
+    See Also
+    --------
+    VirtualSupportVectors : Transforms the support vectors only.
+    InvariantSVC : Learns from the worst transforms.
+    CorruptedCopies : Copies made by noise.
+
+    References
+    ----------
+    D. DeCoste and B. Schölkopf, "Training invariant support vector machines", Machine
+    Learning 46, 2002.
+
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
 
     Examples
     --------

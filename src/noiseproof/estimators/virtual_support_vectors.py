@@ -34,6 +34,19 @@ class VirtualSupportVectors(VirtualExamples):
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
+    See Also
+    --------
+    VirtualExamples : Transforms every row.
+    InvariantSVC : Learns from the worst transforms.
+
+    References
+    ----------
+    D. DeCoste and B. Schölkopf, "Training invariant support vector machines", Machine
+    Learning 46, 2002.
+
+    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
+    Advances in Neural Information Processing Systems, 2008.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -1,6 +1,6 @@
-"""How far a model holds when its features go: curves, certificates, fragility.
+"""How well a model holds up when features are lost: curves, certificates, fragility.
 
-For any model with `predict`; exact for linear ones, whoever made them.
+For any model with `predict`; exact for linear models, from this package or not.
 """
 
 from __future__ import annotations

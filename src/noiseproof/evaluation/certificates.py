@@ -101,6 +101,12 @@ def certify(
     certificates : Certificates
         `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
 
+    See Also
+    --------
+    robustness_curve : Scores under random perturbations and attacks.
+    feature_fragility : What losing each feature costs.
+    noiseproof.PartitionEnsemble : Certificates for any model.
+
     Examples
     --------
     >>> from sklearn.linear_model import Perceptron
@@ -180,6 +186,11 @@ class Certificates(Result):
     deletion_budget : array of shape (n_samples,), or None
         For a model that votes, where `budget` counts features that are changed to
         whatever values: the same for features that go missing (NaN), which it notices.
+
+    See Also
+    --------
+    certify : Computes them.
+    CertificateDisplay : Draws them.
     """
 
     budget: Array
@@ -197,7 +208,7 @@ class Certificates(Result):
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
-        """Share of rows that are right and stay right whatever this budget buys.
+        """Share of rows that are right, and stay so for every change within the budget.
 
         Parameters
         ----------
@@ -221,7 +232,7 @@ class Certificates(Result):
         return self._share(budget, self.correct, lost_at)
 
     def unchanged_at(self, budget: ArrayLike) -> Any:
-        """Share of rows, right or wrong, whose prediction nothing within it changes.
+        """Share of rows, right or wrong, that no change within the budget affects.
 
         Parameters
         ----------

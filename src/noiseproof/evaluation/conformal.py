@@ -49,7 +49,7 @@ def conformal_sets(
     Parameters
     ----------
     model : classifier with `predict_proba`, or regressor
-        Fitted, by whomever; must accept NaN, or be a pipeline that fills it.
+        Any fitted model that accepts NaN, or a pipeline that fills it in.
     X_calibration : array-like or data frame of shape (n_samples, n_features)
         Rows that the model was not trained on; NaN where a cell is missing.
     y_calibration : array-like of shape (n_samples,)
@@ -74,6 +74,15 @@ def conformal_sets(
     -------
     sets : ConformalSets
         Its `predict(X)` gives the sets.
+
+    See Also
+    --------
+    certify : Proofs that a prediction does not change.
+
+    References
+    ----------
+    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
+    missing values", International Conference on Machine Learning, 2023.
 
     Examples
     --------
@@ -102,7 +111,12 @@ def conformal_sets(
 class ConformalSets:
     """Sets of answers, calibrated for every pattern of missing cells.
 
-    `conformal_sets` makes them and says what the parameters mean.
+    Parameters
+    ----------
+    model, X_calibration, y_calibration, coverage
+        As in `conformal_sets`.
+    groups, conformity_score, random_state
+        As in `conformal_sets`.
 
     Attributes
     ----------
@@ -111,6 +125,15 @@ class ConformalSets:
     thresholds_ : dict
         For each pattern met so far, as a tuple of the numbers of the features that are
         missing or treated as missing, how strange an answer may be.
+
+    See Also
+    --------
+    conformal_sets : Makes them.
+
+    References
+    ----------
+    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
+    missing values", International Conference on Machine Learning, 2023.
     """
 
     def __init__(
@@ -219,11 +242,11 @@ class ConformalSets:
         ask = self.model.predict if self.classes_ is None else self.model.predict_proba
         outputs = np.asarray(ask(rows), dtype=np.float64)
         if np.isnan(outputs).any():
-            raise ValueError("The model answers NaN for some rows; it must not.")
+            raise ValueError("The model predicts NaN for some rows; it must not.")
         n, classes = len(missing), self.classes_
         if outputs.shape != ((n,) if classes is None else (n, len(classes))):
             raise ValueError(
-                "The model must answer one number per row, or one per class; it gives "
+                "The model must predict one number per row, or one per class; it gives "
                 f"the shape {outputs.shape} for {n} rows."
             )
         return outputs
@@ -251,7 +274,7 @@ class ConformalSets:
         unknown = answers[~np.isin(answers, self.classes_)]
         if len(unknown):
             raise ValueError(
-                f"The class {unknown[0]!r} of y_calibration is none of the model's, "
+                f"The class {unknown[0]!r} of y_calibration is not one of the model's, "
                 f"{self.classes_[:5].tolist()}."
             )
         order = np.argsort(self.classes_)

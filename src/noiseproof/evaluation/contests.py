@@ -41,7 +41,7 @@ Scores = NDArray[np.float64]
 class Contest(Result):
     """What `contest` returns: scores by contender and fold, and what they cost.
 
-    Attributes
+    Parameters
     ----------
     contenders : tuple of str
         Names, in the order given.
@@ -60,6 +60,16 @@ class Contest(Result):
     weights : dict of str to float
         Contenders that the blend is made of, with their weights; empty if none was
         asked for.
+
+    See Also
+    --------
+    contest : Holds it.
+    noiseproof.recommend : Holds it between a portfolio of models.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 2003.
     """
 
     contenders: tuple[str, ...]
@@ -126,7 +136,7 @@ class Contest(Result):
             return text
         mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
         order = sorted(rivals, key=lambda name: (-mean[name], name))
-        return f"{text} No difference that could not be chance: {', '.join(order)}."
+        return f"{text} Not clearly worse: {', '.join(order)}."
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
@@ -222,6 +232,17 @@ def contest(
     -------
     contest : Contest
         Scores and costs, the best contender and a verdict.
+
+    See Also
+    --------
+    noiseproof.recommend : A contest between a portfolio of models.
+    perturbed_scorer : For a search of scikit-learn.
+    robustness_curve : Judges fitted models.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 2003.
 
     Examples
     --------

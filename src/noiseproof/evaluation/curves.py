@@ -52,7 +52,7 @@ def robustness_curve(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> RobustnessCurve:
-    """Score fitted models on features that die, get noisy or are attacked.
+    """Score fitted models while features are deleted, get noisy or are attacked.
 
     All models see the same perturbed rows, so their scores can be compared pair by
     pair. The same random numbers serve all levels, which makes curves smooth and the
@@ -106,14 +106,20 @@ def robustness_curve(
     n_jobs : int or None, default=None
         Threads; each has one copy of X to overwrite.
     progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
+        None shows a bar at a terminal if the work takes more than two seconds; True
+        always shows one, False never. A function is called with (done, total).
 
     Returns
     -------
     curve : RobustnessCurve
         Scores by model, level and repeat, with means and intervals; `filled` names the
         models that got means in place of NaN.
+
+    See Also
+    --------
+    RobustnessCurveDisplay : Draws the curve.
+    perturbed_scorer : The same score inside a search of scikit-learn.
+    certify : What no perturbation within a budget can change.
 
     Examples
     --------
@@ -146,7 +152,8 @@ def robustness_curve(
     score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
-            f"X and y must have as many rows, at least one; got {X.shape[0]} and "
+            "X and y must have the same number of rows, at least one; got "
+            f"{X.shape[0]} and "
             f"{y.shape[0]}."
         )
     columns = feature_names(None, X)
@@ -222,6 +229,11 @@ class RobustnessCurve(Result):
         That of the intervals.
     filled : tuple of str
         Models that refuse NaN, and so got the mean of its column for a missing cell.
+
+    See Also
+    --------
+    robustness_curve : Computes it.
+    RobustnessCurveDisplay : Draws it.
     """
 
     models: tuple[str, ...]

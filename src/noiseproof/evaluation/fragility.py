@@ -87,13 +87,18 @@ def feature_fragility(
     n_jobs : int or None, default=None
         Threads, where the model has to predict.
     progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
+        None shows a bar at a terminal if the work takes more than two seconds; True
+        always shows one, False never. A function is called with (done, total).
 
     Returns
     -------
     fragility : Fragility
-        Names and costs, the dearest first.
+        Names and costs, the most costly first.
+
+    See Also
+    --------
+    FragilityDisplay : Draws the costs.
+    certify : The worst case for each row.
 
     Examples
     --------
@@ -145,7 +150,7 @@ def feature_fragility(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fragility(Result):
-    """What losing each feature, or group of features, costs; the dearest first.
+    """What losing each feature, or group of features, costs; the most costly first.
 
     Parameters
     ----------
@@ -162,6 +167,11 @@ class Fragility(Result):
     fate : str
         What becomes of them: missing, and the model knows; missing, and filled with
         the mean, as the model refuses NaN; or deleted, so that they read as zero.
+
+    See Also
+    --------
+    feature_fragility : Computes it.
+    FragilityDisplay : Draws it.
     """
 
     names: tuple[str, ...]

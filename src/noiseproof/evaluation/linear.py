@@ -83,6 +83,10 @@ class LinearView:
         equal where the model does not tell.
     rounding : Rounding
         What decides how far the model's own scores may be from exact ones.
+
+    See Also
+    --------
+    linear_view : Makes it.
     """
 
     coef: Array
@@ -110,7 +114,7 @@ class LinearView:
         unknown = labels[~np.isin(labels, self.classes)]
         if len(unknown):
             raise ValueError(
-                f"The label {unknown[0]!r} is none of the model's classes, "
+                f"The label {unknown[0]!r} is not one of the model's classes, "
                 f"{self.classes[:5]}."
             )
         order = np.argsort(self.classes)
@@ -181,13 +185,13 @@ class LinearView:
         if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
                 "The model's predict does not choose the largest of its scores "
-                "coef_ x + intercept_, so they tell nothing about it."
+                "coef_ x + intercept_, so they cannot explain it."
             )
         return own
 
 
 def linear_view(model: Any, space: str = "input") -> LinearView:
-    """See a fitted linear classifier, or a pipeline of scalers and one, as weights.
+    """Get the weights of a fitted linear classifier, or of scalers followed by one.
 
     Parameters
     ----------
@@ -206,6 +210,11 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     -------
     view : LinearView
         Weights, intercepts, classes and a way to read rows.
+
+    See Also
+    --------
+    certify : Rests on this view.
+    noiseproof.as_sklearn : A plain model with the same weights.
 
     Examples
     --------
@@ -288,7 +297,7 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
     if len(coef) != k or len(classes) < 2 or coef.ndim != 2 or one_vs_one:
         raise TypeError(
             f"{name} has no score per class: coef_ has shape {coef.shape} for "
-            f"{len(classes)} classes{' that meet in pairs' * one_vs_one}."
+            f"{len(classes)} classes{', one against one' * one_vs_one}."
         )
     b = np.broadcast_to(b, (k,)).copy()
     if k == 1:

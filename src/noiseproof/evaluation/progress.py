@@ -1,4 +1,4 @@
-"""A progress bar that shows itself only to somebody who waits at a terminal."""
+"""A progress bar for work that takes a while, shown only at a terminal."""
 
 from __future__ import annotations
 

@@ -36,6 +36,11 @@ class PerturbedScorer(BaseEstimator):
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step or before its last.
 
+    See Also
+    --------
+    contest : Compares several models in one call.
+    robustness_curve : Scores at several levels.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

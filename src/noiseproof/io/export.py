@@ -52,6 +52,11 @@ def as_sklearn(model: Any) -> Any:
         last step is replaced; nested ones are laid flat. The arrays are copies, the
         other steps of a pipeline are shared.
 
+    See Also
+    --------
+    save : Writes a model of this package to a file.
+    noiseproof.evaluation.linear_view : The weights of a linear model or pipeline.
+
     Examples
     --------
     >>> from noiseproof import DropoutLogisticRegression, as_sklearn

@@ -56,7 +56,12 @@ _PARTS = (
 
 
 class FileFormatError(ValueError):
-    """A file that is no saved model, not a whole one, or not a safe one."""
+    """The file is not a saved model, is damaged, or is not safe to load.
+
+    See Also
+    --------
+    noiseproof.load : Raises it.
+    """
 
 
 def save(
@@ -88,7 +93,12 @@ def save(
     Raises
     ------
     TypeError
-        If the model holds what `load` would refuse, such as a function of one's own.
+        If the model contains what `load` would refuse, such as a user-defined function.
+
+    See Also
+    --------
+    load : Reads the file without running code from it.
+    as_sklearn : A plain scikit-learn model for exporters.
 
     Examples
     --------
@@ -143,6 +153,21 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
         A `ValueError`: the file is no saved model, is damaged, comes from a newer
         version, holds types that are not trusted, asks for far more memory than its
         size explains, or holds a model whose arrays do not fit together.
+
+    See Also
+    --------
+    save : Writes the file.
+    noiseproof.io.read_notes : Reads what was noted beside the model.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import noiseproof
+    >>> model = noiseproof.DropoutSVC(noise=0.1).fit([[-1.0], [1.0]], [0, 1])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
+    >>> noiseproof.save(model, path)
+    >>> noiseproof.load(path).predict([[0.9]])
+    array([1])
     """
     return load_with_notes(path, trusted=trusted)[0]
 
@@ -174,7 +199,7 @@ def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
 
 
 def read_notes(path: PathLike) -> dict[str, Any]:
-    """What was noted when the file was saved, without loading the model.
+    """Read what was noted when the file was saved, without loading the model.
 
     Parameters
     ----------
@@ -185,6 +210,20 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     -------
     notes : dict
         As given to `save`.
+
+    See Also
+    --------
+    noiseproof.save : Writes the notes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import noiseproof
+    >>> model = noiseproof.DropoutSVC(noise=0.1).fit([[-1.0], [1.0]], [0, 1])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
+    >>> noiseproof.save(model, path, notes={"by": "Ada"})
+    >>> noiseproof.io.read_notes(path)
+    {'by': 'Ada'}
     """
     return _notes(unpack(Path(path).read_bytes(), os.fspath(path))[0])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
-from noiseproof.noise.dropout import Dropout, as_noise
+from noiseproof.noise.dropout import Dropout
+from noiseproof.noise.dropout import as_noise as as_noise
 from noiseproof.noise.gaussian import Gaussian
 from noiseproof.noise.laplace import Laplace
 from noiseproof.noise.missing import Missing
@@ -27,5 +28,4 @@ __all__ = [
     "Noise",
     "Poisson",
     "VarianceLaw",
-    "as_noise",
 ]

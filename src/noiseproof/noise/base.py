@@ -28,6 +28,19 @@ class VarianceLaw(NamedTuple):
     The constant part acts on every entry, stored or not; the other part vanishes at
     x = 0 and so needs the stored entries only. That split is what keeps sparse data
     sparse under additive noise.
+
+    Parameters
+    ----------
+    constant : float or array of shape (n_features,)
+        What every entry has.
+    scale : float or array of shape (n_features,)
+        Factor of the power of the entry.
+    power : int
+        The power.
+
+    See Also
+    --------
+    Noise.variance_law : Gives it.
     """
 
     constant: float | Array
@@ -36,7 +49,17 @@ class VarianceLaw(NamedTuple):
 
 
 class Cumulants(NamedTuple):
-    """log E exp(t x~) and its first two derivatives in t, entry by entry."""
+    """Cumulant function log E exp(t x~) with two derivatives in t, entry by entry.
+
+    Parameters
+    ----------
+    value, slope, curvature : array
+        The function, its first and its second derivative.
+
+    See Also
+    --------
+    Noise.cumulants : Computes them.
+    """
 
     value: Array
     slope: Array
@@ -44,10 +67,15 @@ class Cumulants(NamedTuple):
 
 
 class Noise(BaseEstimator):
-    """A law that corrupts each feature on its own and leaves its mean alone.
+    """Base class of noise, which corrupts features and leaves their means unchanged.
 
     Subclasses say how much (`level_name` names the parameter), publish a
     `VarianceLaw`, their cumulants and a sampler. They see entries, never the model.
+
+    See Also
+    --------
+    Dropout : Features that are lost.
+    Gaussian : Measurement errors.
     """
 
     level_name: ClassVar[str]
@@ -57,7 +85,7 @@ class Noise(BaseEstimator):
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Levels at which a curve is worth a look, from 0 on."""
+        """Suitable levels for a curve, starting at 0."""
         return self._levels
 
     @property

@@ -42,6 +42,20 @@ class Dropout(GroupedNoise):
         a list of such lists, or one label per feature. Features in no group are lost
         alone.
 
+    See Also
+    --------
+    Missing : Writes NaN in place of zero.
+    Gaussian : Measurement errors.
+    noiseproof.DropoutSVC : Trains with a noise.
+
+    References
+    ----------
+    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
+    machines", AAAI Conference on Artificial Intelligence, 2014.
+
+    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
+    Advances in Neural Information Processing Systems, 2013.
+
     Examples
     --------
     >>> from noiseproof.noise import Dropout

@@ -10,7 +10,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Gaussian(Noise):
-    """x~ = x + s e with e standard normal.
+    """Gaussian errors: x~ = x + s e with e standard normal.
 
     Variance s²; cumulant function t x + s² t² / 2.
 
@@ -18,6 +18,16 @@ class Gaussian(Noise):
     ----------
     scale : float or array of shape (n_features,), default=1.0
         Standard deviation s.
+
+    See Also
+    --------
+    Laplace : Heavier tails.
+    Dropout : Features that are lost.
+
+    References
+    ----------
+    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
+    corrupted features", International Conference on Machine Learning, 2013.
 
     Examples
     --------

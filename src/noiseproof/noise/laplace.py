@@ -10,7 +10,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Laplace(Noise):
-    """x~ = x + s e with e of density exp(-abs(e)) / 2.
+    """Laplace errors: x~ = x + s e with e of density exp(-abs(e)) / 2.
 
     Variance 2 s²; cumulant function t x - log(1 - s² t²), finite for abs(s t) < 1.
 
@@ -18,6 +18,15 @@ class Laplace(Noise):
     ----------
     scale : float or array of shape (n_features,), default=1.0
         Mean absolute deviation s.
+
+    See Also
+    --------
+    Gaussian : Lighter tails.
+
+    References
+    ----------
+    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
+    corrupted features", International Conference on Machine Learning, 2013.
 
     Examples
     --------

@@ -28,6 +28,11 @@ class Missing(GroupedNoise):
         Features that go missing together: a dictionary from names to lists of features,
         a list of such lists, or one label per feature. Features in no group go alone.
 
+    See Also
+    --------
+    Dropout : Zero in place of NaN.
+    noiseproof.CorruptedCopies : Trains on copies with missing cells.
+
     Examples
     --------
     >>> import numpy as np

@@ -11,7 +11,7 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
 class Poisson(Noise):
-    """x~ = s Poisson(x / s) for x >= 0; a plain Poisson(x) at the default s = 1.
+    """Poisson counts: x~ = s Poisson(x / s) for x >= 0.
 
     Variance s x; cumulant function x (exp(s t) - 1) / s.
 
@@ -19,6 +19,15 @@ class Poisson(Noise):
     ----------
     scale : float or array of shape (n_features,), default=1.0
         Size s of one count. Smaller counts average out: the noise vanishes as s -> 0.
+
+    See Also
+    --------
+    Gaussian : Measurement errors of one size.
+
+    References
+    ----------
+    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
+    corrupted features", International Conference on Machine Learning, 2013.
 
     Examples
     --------

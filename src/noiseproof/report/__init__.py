@@ -51,6 +51,11 @@ def write_report(
     summary : Summary
         The numbers on the page; `to_dict` makes them fit for JSON.
 
+    See Also
+    --------
+    noiseproof.evaluation.robustness_curve : The curves of the page.
+    noiseproof.evaluation.certify : The certificates of the page.
+
     Examples
     --------
     >>> import os, tempfile

@@ -117,6 +117,11 @@ class Plan:
     progress : bool, callable or None, default=None
         None shows a bar to who waits at a terminal for more than two seconds; True
         always, False never. A function is called with (done, total).
+
+    See Also
+    --------
+    gather : Follows the plan.
+    write_report : Does both steps.
     """
 
     levels: ArrayLike = LEVELS
@@ -181,6 +186,11 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     -------
     summary : Summary
         For `render`, for a notebook, or for JSON by `to_dict`.
+
+    See Also
+    --------
+    render : Writes what was found as HTML.
+    write_report : Does both steps.
     """
     plan = plan or Plan()
     plan.check()

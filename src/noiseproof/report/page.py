@@ -38,6 +38,20 @@ def render(summary: Summary) -> str:
     -------
     page : str
         An HTML document that fetches nothing and runs no script but its own.
+
+    See Also
+    --------
+    gather : Finds out what the page shows.
+    write_report : Does both steps.
+
+    Examples
+    --------
+    >>> from noiseproof import DropoutSVC
+    >>> from noiseproof.report import Plan, gather, render
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [0.2, 1.0], [1.0, 0.1]], [0, 1, 0, 1]
+    >>> model = DropoutSVC(noise=0.1).fit(X, y)
+    >>> render(gather({"SVM": model}, X, y, Plan(n_repeats=2)))[:15]
+    '<!DOCTYPE html>'
     """
     try:
         from jinja2 import Environment, FunctionLoader

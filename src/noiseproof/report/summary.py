@@ -115,6 +115,11 @@ class Summary:
         What certificates take for the loss of a feature, in one sentence.
     settings, versions : dict of str to str
         What it takes to reproduce the page.
+
+    See Also
+    --------
+    gather : Makes it.
+    render : Writes it as HTML.
     """
 
     title: str

@@ -65,6 +65,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Of `coerce`: the column, whether its commas stand before fractions, and the
         number that means missing.
 
+    See Also
+    --------
+    read_table : Reads the table.
+    noiseproof.recommend : Uses this encoder.
+
     Examples
     --------
     >>> import pandas as pd

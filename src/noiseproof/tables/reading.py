@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -26,7 +27,12 @@ _FEATURES, _FEATURES_PER_ENTRY = 1_000_000, 100
 
 
 class TableError(ValueError):
-    """A file that cannot be used as a table."""
+    """A file that cannot be used as a table.
+
+    See Also
+    --------
+    read_table : Raises it.
+    """
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,10 @@ class Table:
         Name of the target.
     first_index : int or None
         0 or 1: where an svmlight file starts to count its features.
+
+    See Also
+    --------
+    read_table : Reads it from a file.
     """
 
     X: Any
@@ -100,6 +110,10 @@ def read_table(
     TableError
         A `ValueError`: one sentence that says what is wrong with the file.
 
+    See Also
+    --------
+    TableEncoder : Makes features of the columns.
+
     Examples
     --------
     >>> import os, tempfile
@@ -131,11 +145,15 @@ def read_table(
         raise TableError(f"{path} is empty.")
     if suffix == ".npz":
         return _read_npz(path)
-    if suffix in (".csv", ".tsv"):
-        return _read_csv(path, target, frozenset(text), strict)
-    if suffix == ".parquet":
-        return _read_parquet(path, target, frozenset(text), strict)
-    return _read_svmlight(path, n_features, first_index)
+    if suffix in (".svm", ".svmlight", ".libsvm"):
+        return _read_svmlight(path, n_features, first_index)
+    if find_spec("pandas") is None or find_spec("pyarrow") is None:
+        raise ImportError(
+            f"Reading {suffix} files needs pandas and pyarrow: pip install "
+            "'noiseproof[cli]'."
+        )
+    read = _read_parquet if suffix == ".parquet" else _read_csv
+    return read(path, target, frozenset(text), strict)
 
 
 def _read_csv(

@@ -73,7 +73,7 @@ def test_certificates_of_different_kinds_do_not_mix(fitted):
         CertificateDisplay(both).plot()
 
 
-def test_bars_show_the_dearest_features(fitted):
+def test_bars_show_the_most_costly_features(fitted):
     models, X, y = fitted
     found = feature_fragility(models["ridge"], X, y)
     display = FragilityDisplay(found).plot(top=3)
@@ -81,7 +81,7 @@ def test_bars_show_the_dearest_features(fitted):
     np.testing.assert_allclose(widths, found.cost[:3])
     shown = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert shown == list(found.names[:3])
-    assert display.ax_.get_title() == "Cost of losing each feature, the 3 dearest"
+    assert display.ax_.get_title() == "Cost of losing each feature, the 3 most costly"
     assert display.ax_.yaxis_inverted()
 
 

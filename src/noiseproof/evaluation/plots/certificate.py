@@ -33,6 +33,11 @@ class CertificateDisplay(Display):
     lines_ : list of matplotlib Line2D
         One per model.
 
+    See Also
+    --------
+    certify : Computes the certificates.
+    RobustnessCurveDisplay : For random perturbations.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -134,7 +139,7 @@ class CertificateDisplay(Display):
         named = {"": given} if isinstance(given, Certificates) else dict(given)
         if len({each.unit for each in named.values()}) != 1:
             raise ValueError(
-                "Certificates of one plot must count the same: features, value or "
+                "All certificates in a plot must count the same: features, value or "
                 "radius."
             )
         return named

@@ -30,6 +30,11 @@ class RobustnessCurveDisplay(Display):
     bands_ : list of matplotlib PolyCollection
         One per model; none where there is only one repeat.
 
+    See Also
+    --------
+    robustness_curve : Computes what is drawn.
+    CertificateDisplay : For the worst case.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -25,7 +25,11 @@ class FragilityDisplay(Display):
     figure_ : matplotlib Figure
         To which the axes belong.
     bars_ : matplotlib BarContainer
-        The bars, the dearest first.
+        The bars, the most costly first.
+
+    See Also
+    --------
+    feature_fragility : Computes what is drawn.
 
     Examples
     --------
@@ -82,7 +86,7 @@ class FragilityDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to; None means a new figure.
         top : int, default=15
-            How many to show, the dearest first.
+            How many to show, the most costly first.
 
         Returns
         -------
@@ -101,7 +105,9 @@ class FragilityDisplay(Display):
         ax.margins(x=0.12, y=0.02)
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_xlabel(f"{result.scoring} lost, of {result.score:.3f} with all")
-        shown = "" if len(names) == len(result.names) else f", the {len(names)} dearest"
+        shown = (
+            "" if len(names) == len(result.names) else f", the {len(names)} most costly"
+        )
         ax.set_title(f"Cost of losing each {result.kind}{shown}", fontsize="medium")
         tidy(ax, "x")
         ax.tick_params(axis="y", length=0)

@@ -1,19 +1,19 @@
-"""Label the tokens of sequences of which some tokens will be missing.
+"""Can sequences be labelled when keywords are missing?
+====================================================
 
 Each sequence has two passages, and all tokens of a passage have the same label. One
 token of a passage is a keyword, which tells the label clearly once the noise that all
 tokens of the passage share is taken off; the other tokens tell it less clearly. A chain
-trained on intact sequences learns to use the other tokens to correct the keyword, which
-does harm once the keyword is gone. A chain trained against the deletion of two tokens
-learns what each token says on its own.
-
-    python examples/sequence_labelling.py
+trained on intact sequences uses the other tokens to correct the keyword, which hurts
+once the keyword is gone. A chain trained against the deletion of two tokens learns what
+each token says on its own.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from noiseproof import StructuredSVM
@@ -64,6 +64,21 @@ def compare(
     return scores
 
 
+# %%
+# Share of labels that are right, on intact sequences, without the keywords, and without
+# the two tokens whose loss hurts the chain most. A much stronger penalty (`alpha=1.0`)
+# does as well as robust training here, if one knows to choose it.
+
 if __name__ == "__main__":
-    for name, score in compare().items():
-        print(f"{name:28s} {score:.3f}")
+    found = compare(n_test=200)
+    cases = ("intact", "keywords deleted", "attacked")
+    figure, ax = plt.subplots()
+    for i, name in enumerate(("plain", "robust")):
+        heights = [found[f"{name}, {case}"] for case in cases]
+        bars = ax.bar(np.arange(3) + 0.4 * i - 0.2, heights, 0.36, label=name)
+        ax.bar_label(bars, fmt="%.2f")
+    ax.set_xticks(range(3), cases)
+    ax.set(ylim=(0.5, 1), ylabel="share of right labels")
+    ax.grid(axis="x", visible=False)
+    ax.legend()
+    plt.show()
