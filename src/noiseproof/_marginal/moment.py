@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.objective import Exactness, Loss, Term
-from noiseproof._rows import Array, Design, RowCurvature
+from noiseproof._rows import Array, Design, RowCurvature, host
 from noiseproof.noise import Noise, VarianceLaw
 
 _STIFF = 1000.0
@@ -60,7 +60,8 @@ class MomentLoss(Loss):
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
-        W, none = np.zeros((len(y), design.shape[1])), np.zeros(y.shape)
+        y, weights = design.hold(y), design.hold(weights)
+        W, none = design.hold(np.zeros((len(y), design.shape[1]))), np.zeros_like(y)
         noise = noise.on(range(design.shape[1]))
         law, labels = noise.variance_law(), noise.group_labels(design.shape[1])
         if labels is not None:
@@ -89,26 +90,21 @@ class Mixture(MomentLoss):
     def exactness(self, noise: Noise) -> Exactness:
         return self.loss.exactness(noise)
 
-    def _mix(self, law: Callable[..., Any], y: Array, m: Array, v: Array) -> Any:
-        """Plain and noisy parts of the value, the slopes or the curvatures."""
-        parts = law(y, m, np.zeros_like(v)), law(y, m, v)
-        plain, noisy = (
-            share * np.asarray(part)
-            for share, part in zip(self.shares, parts, strict=True)
-        )
-        return plain, noisy
-
     def value(self, y: Array, m: Array, v: Array) -> Array:
-        plain, noisy = self._mix(self.loss.value, y, m, v)
-        return plain + noisy
+        plain, noisy = self.shares
+        return plain * self.loss.plain(y, m) + noisy * self.loss.value(y, m, v)
 
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
-        plain, noisy = self._mix(self.loss.slopes, y, m, v)
-        return Slopes(plain[0] + noisy[0], noisy[1])
+        plain, noisy = self.shares
+        clean, own = self.loss.slopes(y, m, np.zeros_like(v)), self.loss.slopes(y, m, v)
+        return Slopes(plain * clean.m + noisy * own.m, noisy * own.v)
 
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
-        plain, noisy = self._mix(self.loss.curvatures, y, m, v)
-        return Curvatures(plain[0] + noisy[0], noisy[1], noisy[2])
+        plain, noisy = self.shares
+        clean = self.loss.curvatures(y, m, np.zeros_like(v))
+        own = self.loss.curvatures(y, m, v)
+        mm = plain * clean.mm + noisy * own.mm
+        return Curvatures(mm, noisy * own.mv, noisy * own.vv)
 
 
 @dataclass(eq=False)
@@ -153,6 +149,10 @@ class MomentTerm(Term):
         return len(self.W), self.W.shape[1] + self.fit_intercept
 
     @property
+    def origin(self) -> Array:
+        return self.design.hold(np.zeros(self.shape))
+
+    @property
     def is_noisy(self) -> bool:
         return bool(np.any(self.law.constant) or np.any(self.law.scale))
 
@@ -182,16 +182,16 @@ class MomentTerm(Term):
     @cached_property
     def scaled(self) -> Array:
         """The weights times the variance scale, `S` of the design's verbs."""
-        return np.asarray(self.law.scale * self.W)
+        return self.law.scale * self.W
 
     @cached_property
     def value(self) -> Array:
-        return self.loss.value(*self._rows) @ self.weights
+        return host(self.loss.value(*self._rows) @ self.weights)
 
     @property
     def smoothing_gap(self) -> Array:
         plain = self.loss.value(self.y, self.m, self.v) @ self.weights
-        return np.asarray(self.value - plain)
+        return self.value - host(plain)
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
@@ -287,7 +287,7 @@ class MomentCurvature:
         """Curvature of each row along itself, or a bound that is harmless, (k, n)."""
         design = self.term.design
         stiffness = self.h.mm * design.squared_norms
-        doubtful = stiffness.max(axis=1, initial=0.0) > _STIFF
+        doubtful = host(stiffness.max(axis=1, initial=0.0)) > _STIFF
         if doubtful.any():  # noise of the features makes it matter less
             inverse = 1 / (1 + self._diagonals[1][doubtful])
             _, leverage = design.plain.moments(np.ones_like(inverse), inverse, 2)
@@ -298,7 +298,7 @@ class MomentCurvature:
         """Rows near a kink, times the root of their curvature."""
         if not self.term.loss.kink_width:
             return None
-        stiffness = self._stiffness[k]
+        stiffness = host(self._stiffness[k])
         rows = np.flatnonzero(stiffness > _STIFF)
         if len(rows) == 0:
             return None

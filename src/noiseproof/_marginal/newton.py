@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.objective import Objective, Solution
-from noiseproof._rows import Array
+from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
 # Accuracy of the inner run; tighter ones cost more passes than they save
@@ -69,7 +69,7 @@ class _Search:
         self.start, self.stop, self.point = start, stop.looser(tol), start
         self.theta, self.value = start.theta.copy(), start.value.copy()
         self.classes = np.arange(len(self.theta))
-        self.careful = np.logical_and(start.has_majorizer, ~self.theta.any(axis=1))
+        self.careful = np.logical_and(start.has_majorizer, ~host(self.theta.any(axis=1)))
         self.converged, self.stopped, self.fresh = True, False, True
 
     def advance(self, n_iter: int) -> bool:
@@ -97,7 +97,7 @@ class _Search:
         if point.kink_width and point.fit_intercept:
             # where a kinked loss is flat nothing holds the unpenalised intercept back;
             # this bounds its step, and vanishes with the gradient
-            pull = np.abs(point.gradient[:, -1])
+            pull = np.abs(host(point.gradient[:, -1]))
             curvature.lent = pull / (_LONGEST_STEP * point.kink_width)
         settled = _EXACT if self.few else _ACCURACY
         accuracy = np.where(self.careful, _CAREFUL_ACCURACY, settled)

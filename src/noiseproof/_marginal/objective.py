@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows import Array, Design, stack
+from noiseproof._rows import Array, Design, contiguous, host, stack
 from noiseproof.noise import Dropout, Noise
 
 Exactness = Literal["exact", "bound", "approximation"]
@@ -94,7 +94,7 @@ class ThetaLayout:
     def split(self, theta: Array) -> tuple[Array, Array]:
         """Weights and intercepts of θ; a direction splits the same way."""
         if self.fit_intercept:
-            return np.ascontiguousarray(theta[:, :-1]), theta[:, -1]
+            return contiguous(theta[:, :-1]), theta[:, -1]
         return theta, np.zeros(len(theta))
 
     def join(self, W: Array, b: Array) -> Array:
@@ -116,6 +116,11 @@ class Term(ThetaLayout):
     @property
     def shape(self) -> tuple[int, int]:
         """Number of classes and of parameters of each."""
+        raise NotImplementedError
+
+    @property
+    def origin(self) -> Array:
+        """θ = 0, (k, d + 1), stored where the data is."""
         raise NotImplementedError
 
     @property
@@ -190,9 +195,7 @@ class Objective:
     @classmethod
     def of(cls, terms: Sequence[Term]) -> Self:
         """The objective of new terms, at θ = 0."""
-        return cls(
-            terms, np.zeros(terms[0].shape), np.abs(_total(t.value for t in terms))
-        )
+        return cls(terms, terms[0].origin, np.abs(_total(t.value for t in terms)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -241,7 +244,8 @@ class Objective:
     def value(self) -> Array:
         """Objective of each class, (k,)."""
         w = self.theta * self.penalized
-        return 0.5 * np.einsum("kd,kd->k", w, w) + _total(t.value for t in self.terms)
+        penalty = 0.5 * host(np.einsum("kd,kd->k", w, w))
+        return penalty + _total(t.value for t in self.terms)
 
     @cached_property
     def gradient(self) -> Array:

@@ -22,7 +22,7 @@ from noiseproof._marginal.irls import irls
 from noiseproof._marginal.lbfgs import lbfgs
 from noiseproof._marginal.newton import newton
 from noiseproof._marginal.objective import Objective, Solution
-from noiseproof._rows import Array
+from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
 Solver = Callable[[Objective, Stop], Solution]
@@ -47,7 +47,7 @@ def minimize(
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not np.array_equal(theta, objective.theta):
+    if not np.array_equal(theta, host(objective.theta)):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
             objective = there

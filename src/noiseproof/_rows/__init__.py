@@ -6,8 +6,16 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
+from noiseproof._rows.arrays import (
+    chosen,
+    contiguous,
+    factorized,
+    given,
+    host,
+)
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
 from noiseproof._rows.containers import Container, contain, n_missing
+from noiseproof._rows.foreign import numpy_type, placed
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,
@@ -15,6 +23,7 @@ from noiseproof._rows.matrices import (
     canonical,
     check_indices,
     column_blocks,
+    column_squares,
     dense_rows,
     density,
     entries,
@@ -23,6 +32,7 @@ from noiseproof._rows.matrices import (
     has_missing,
     incomplete_rows,
     is_stored,
+    linear_scores,
     missing_entries,
     missing_features,
     n_stored,
@@ -70,21 +80,30 @@ __all__ = [
     "canonical",
     "check_indices",
     "check_missing",
+    "chosen",
     "column_blocks",
+    "column_squares",
     "contain",
+    "contiguous",
     "dense_rows",
     "density",
     "entries",
+    "factorized",
+    "given",
     "group_rows",
     "group_weights",
     "has_missing",
+    "host",
     "incomplete_rows",
     "is_stored",
+    "linear_scores",
     "missing_entries",
     "missing_features",
     "n_missing",
     "n_stored",
+    "numpy_type",
     "one_blas_thread",
+    "placed",
     "read",
     "read_new",
     "read_training",

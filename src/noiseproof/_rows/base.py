@@ -85,6 +85,10 @@ class Design:
         """Take X as it is; missing entries (NaN) must count as zero."""
         raise NotImplementedError
 
+    def hold(self, x: Array) -> Array:
+        """Numbers of rows or features where the data is, on which all passes work."""
+        return x
+
     def minimum(self) -> float:
         """Smallest entry, counting zeros that are not stored."""
         raise NotImplementedError

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from noiseproof._rows import Array
+from noiseproof._rows import Array, given
 from noiseproof.estimators.marginal import MarginalClassifier
 
 
@@ -134,6 +134,9 @@ class DropoutLogisticRegression(MarginalClassifier):
         probabilities : array of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
+        return given(self._probabilities(X))
+
+    def _probabilities(self, X: Any) -> Array:
         p = expit(self._scores(X))
         if p.shape[1] == 1:
             return np.hstack([1 - p, p])
@@ -155,4 +158,4 @@ class DropoutLogisticRegression(MarginalClassifier):
             Columns in the order of `classes_`.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return given(np.log(self._probabilities(X)))

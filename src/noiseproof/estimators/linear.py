@@ -12,7 +12,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import Array, read_new
+from noiseproof._rows import Array, chosen, given, linear_scores, read_new
 
 
 class LinearModel(BaseEstimator):
@@ -25,8 +25,7 @@ class LinearModel(BaseEstimator):
         """w·x + b for new rows, (n, k); a missing feature adds nothing."""
         check_is_fitted(self)
         X = read_new(self, X)
-        coef = np.atleast_2d(self.coef_)
-        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
+        return linear_scores(X, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -93,7 +92,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             Signed distances, up to a factor, from the decision boundary.
         """
         scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return given(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def predict(self, X: Any) -> Any:
         """Class of each row.
@@ -109,7 +108,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             Predicted classes.
         """
         winners = self._winners(self._scores(X))
-        return self.classes_[winners]
+        return given(chosen(self.classes_, winners))
 
     @staticmethod
     def _winners(scores: Array) -> NDArray[np.int64]:

@@ -22,6 +22,10 @@ from noiseproof._rows import (
     Array,
     Design,
     as_design,
+    given,
+    host,
+    numpy_type,
+    placed,
     read_training,
     read_unlabeled,
     remember_missing,
@@ -108,10 +112,11 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             The fitted estimator.
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
+        given_y = y
         X, y = read_training(self, X, y, **self._reading)
         noise = noise.on(getattr(self, "feature_names_in_", range(X.shape[1])))
         weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            host(sample_weight), y, dtype=np.float64, ensure_non_negative=True
         )
         Y, weights = self._targets(y, weights)
         design = self._design(X, noise, labeled=True)
@@ -134,9 +139,11 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 )  # fmt: skip
                 end = minimize(solver, objective, start[classes], stop)
                 known = end.converged or end.stopped
-                found.append((end.point.theta, end.point.value, end.n_iter, known))
+                theta = host(end.point.theta)
+                found.append((theta, end.point.value, end.n_iter, known))
         thetas, values, steps, done = zip(*found, strict=True)
-        self._unpack(np.concatenate(thetas), np.concatenate(values), X.dtype)
+        self._unpack(np.concatenate(thetas), np.concatenate(values), numpy_type(X))
+        self._move(X, given_y)
         self.n_iter_ = max(steps)
         if not all(done):
             warnings.warn(
@@ -185,11 +192,11 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """Zero, or with `warm_start` the last solution where it fits."""
         start = np.zeros(shape)
         if self.warm_start and hasattr(self, "coef_"):
-            last = np.atleast_2d(self.coef_)
+            last = np.atleast_2d(host(self.coef_))
             if last.shape == (shape[0], shape[1] - self.fit_intercept):
                 start[:, : last.shape[1]] = last
                 if self.fit_intercept:
-                    start[:, -1] = self.intercept_
+                    start[:, -1] = host(self.intercept_)
         return start
 
     def _unpack(self, theta: Array, value: Array, dtype: Any) -> None:
@@ -198,6 +205,17 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         b = theta[:, -1] if self.fit_intercept else np.zeros(len(theta))
         self.intercept_ = b.astype(dtype)
         self.objective_ = float(value[0]) if len(value) == 1 else value
+
+    def _move(self, X: Any, y: Any) -> None:
+        """Put what was fitted where the data is; classes are where the labels are."""
+        for name, value in vars(self).items():
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                setattr(self, name, placed(value, y if name == "classes_" else X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
 
 class MarginalClassifier(LinearClassifier, MarginalEstimator):
@@ -239,4 +257,4 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         y : array of shape (n_samples,)
             Predictions.
         """
-        return self._scores(X)[:, 0]
+        return given(self._scores(X)[:, 0])
