@@ -69,7 +69,9 @@ class _Search:
         self.start, self.stop, self.point = start, stop.looser(tol), start
         self.theta, self.value = start.theta.copy(), start.value.copy()
         self.classes = np.arange(len(self.theta))
-        self.careful = np.logical_and(start.has_majorizer, ~host(self.theta.any(axis=1)))
+        self.careful = np.logical_and(
+            start.has_majorizer, ~host(self.theta.any(axis=1))
+        )
         self.converged, self.stopped, self.fresh = True, False, True
 
     def advance(self, n_iter: int) -> bool:

@@ -261,7 +261,7 @@ def _expit(own: DeviceArray, x: Any) -> Any:
 
 
 def _ndtr(own: DeviceArray, x: Any) -> Any:
-    return 0.5 * _special(own).erfc(x * -np.sqrt(0.5))
+    return 0.5 * _special(own).erfc(x * -(0.5**0.5))
 
 
 def _exprel(own: DeviceArray, x: Any) -> Any:

@@ -18,7 +18,13 @@ from noiseproof._rows.arrays import (
 )
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
 from noiseproof._rows.dense import DenseBlock
-from noiseproof._rows.foreign import build_csr, csr_parts, is_sparse, zero_missing
+from noiseproof._rows.foreign import (
+    build_csr,
+    csr_parts,
+    entry_rows,
+    is_sparse,
+    zero_missing,
+)
 
 _BLOCK_ENTRIES = 1 << 28  # of a dense matrix; its squares take as much memory again
 
@@ -63,7 +69,9 @@ class DeviceDesign(Design):
 
     def _rows(self, work: Callable[[Any], tuple[Any, ...]]) -> list[DeviceArray]:
         """Numbers of each row, (k, n), put together from blocks."""
-        parts = list(zip(*(work(block) for _, block in self._blocks(True)), strict=True))
+        parts = list(
+            zip(*(work(block) for _, block in self._blocks(True)), strict=True)
+        )
         join = self._here.xp.concat
         found = [part[0] if len(part) == 1 else join(part, axis=1) for part in parts]
         return [self._here.wrap(part) for part in found]
@@ -150,8 +158,13 @@ class DeviceDesign(Design):
         for rows, block in self._blocks(True):
             rows = slice(0, self.shape[0]) if self._sparse else rows
             here = self._here.wrap(block.data)
-            yield _SparseBlock(rows, here, block) if self._sparse else DenseBlock(
-                rows, here  # type: ignore[arg-type]
+            yield (
+                _SparseBlock(rows, here, block)
+                if self._sparse
+                else DenseBlock(
+                    rows,
+                    here,  # type: ignore[arg-type]
+                )
             )
 
 
@@ -165,7 +178,9 @@ class _Dense:
     def power(self, q: int) -> Any:
         if q not in self._powers:
             half = self.power(q // 2)
-            self._powers[q] = half * half if q % 2 == 0 else half * self.power(q - q // 2)
+            self._powers[q] = (
+                half * half if q % 2 == 0 else half * self.power(q - q // 2)
+            )
         return self._powers[q]
 
     def scores(self, M: Any, q: int = 1) -> Any:
@@ -200,8 +215,7 @@ class _Sparse:
     @cached_property
     def entry_rows(self) -> Any:
         """The row of each entry."""
-        rows = self.xp.arange(self.shape[0], device=device_of(self.data))
-        return self.xp.repeat(rows, self.indptr[1:] - self.indptr[:-1])
+        return entry_rows(self.indptr, self.indices)
 
     @cached_property
     def _turned(self) -> tuple[Any, Any, Any]:

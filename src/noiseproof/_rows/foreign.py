@@ -30,6 +30,13 @@ def csr_parts(X: Any) -> tuple[Any, Any, Any]:
     return X.crow_indices(), X.col_indices(), X.values()
 
 
+def entry_rows(indptr: Any, indices: Any) -> Any:
+    """The row of each entry of a CSR matrix."""
+    xp, n_stored = namespace(indices), indices.shape[0]
+    place = xp.arange(n_stored, dtype=indptr.dtype, device=device_of(indices))
+    return xp.searchsorted(indptr[1:], place, side="right")
+
+
 def build_csr(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> Any:
     """A CSR matrix of the library that the parts belong to."""
     if "torch" not in type(data).__module__:
@@ -167,8 +174,7 @@ def _check_sparse(X: Any, name: str) -> None:
             "X is not a valid CSR matrix: it has a column index outside 0 to "
             f"{d - 1}; build it again from rows and columns."
         )
-    rows = xp.repeat(xp.arange(n, device=device_of(data)), counts)
-    keys = xp.sort(rows * d + indices)
+    keys = xp.sort(entry_rows(indptr, indices) * d + indices)
     if bool(xp.any(keys[1:] == keys[:-1])):
         raise ValueError(
             "X stores an entry twice; build it again with the sums of such entries."
