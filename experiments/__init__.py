@@ -67,6 +67,7 @@ def run(
     out: str | Path | None = Path("results"),
     *,
     progress: Callable[[str], None] | None = None,
+    n_jobs: int = 1,
 ) -> Report:
     """Repeat one table or figure of the papers and write down what came out.
 
@@ -80,9 +81,12 @@ def run(
         environment variable `NOISEPROOF_DATA` names.
     out : path or None, default="results"
         Folder for `NAME.csv`, `NAME.md` and `NAME.png`; None writes nothing. The plot
-        needs matplotlib (the extra `plot`).
+        needs matplotlib (the extra `plot`). A run that was stopped goes on where it
+        was, from `NAME-SIZE.unfinished` there.
     progress : callable, default=None
-        Gets a line of text after each result. None shows it at a terminal.
+        Gets a line of text after each part of the work. None shows it at a terminal.
+    n_jobs : int, default=1
+        Processes that share the parts of the work.
 
     Returns
     -------
@@ -96,4 +100,4 @@ def run(
             f"There is no experiment {name!r}; use one of {', '.join(EXPERIMENTS)}."
         )
     folder = None if out is None else Path(out)
-    return run_experiment(EXPERIMENTS[name], size, folder, progress)
+    return run_experiment(EXPERIMENTS[name], size, folder, progress, n_jobs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -34,6 +35,12 @@ def main(words: Sequence[str] | None = None) -> None:
         default=Path("results"),
         help="folder for the table, page and plot; default: %(default)s",
     )
+    parser.add_argument(
+        *("--jobs", "-j"),
+        type=int,
+        default=os.cpu_count(),
+        help="processes that share the work; default: one a core (%(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print for machines")
     asked = parser.parse_args(words)
     if asked.list:
@@ -45,7 +52,7 @@ def main(words: Sequence[str] | None = None) -> None:
         parser.error(f"There is no experiment {asked.name}: use one of {legal}.")
     else:
         try:
-            _run(asked.name, asked.size or "quick", asked.out, asked.json)
+            _run(asked.name, asked.size or "quick", asked.out, asked.jobs, asked.json)
         except (OSError, ImportError) as error:  # no data, no folder, no package
             sys.exit(f"Error: {error}")
 
@@ -59,8 +66,8 @@ def _show_list(as_json: bool) -> None:
     print("\n".join(f"{name:<{width}}  {title}" for name, title in titles.items()))
 
 
-def _run(name: str, size: str, out: Path, as_json: bool) -> None:
-    report = run(name, size, out, progress=_progress())
+def _run(name: str, size: str, out: Path, jobs: int, as_json: bool) -> None:
+    report = run(name, size, out, progress=_progress(), n_jobs=jobs)
     if as_json:
         claims = [
             {"claim": c.text, "holds": bool(c.holds), "numbers": c.numbers}

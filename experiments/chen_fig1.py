@@ -18,6 +18,7 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     below,
@@ -82,23 +83,13 @@ class ChenFig1(Experiment[Levels]):
     }
     layout = Layout(panel="data", digits=4)
 
-    def rows(self, settings: Levels, data: Mapping[str, Any]) -> Iterator[Row]:
+    def parts(self, settings: Levels, data: Mapping[str, Any]) -> Iterator[Part]:
         for name, source in data.items():
-            for number, (X, y, *test) in enumerate(splits(source, settings)):
-                choose = partial(
-                    cross_validated,
-                    grid={"C": settings.penalties},
-                    X=X,
-                    y=y,
-                    folds=settings.folds,
-                )
-                plain = choose(LinearSVC(loss="hinge", random_state=0)).test(*test)
-                for level in settings.levels:
-                    shared = {"data": name, "level": level, "split": number}
-                    yield {**shared, "model": "SVM", **plain}
-                    for label, model in MODELS.items():
-                        chosen = choose(clone(model).set_params(noise=level))
-                        yield {**shared, "model": label, **chosen.test(*test)}
+            for number, split in enumerate(splits(source, settings)):
+                for label in ("SVM", *MODELS):
+                    shared = {"data": name, "split": number, "model": label}
+                    work = partial(curve, shared, split, settings)
+                    yield Part(f"{name} {number} {label}", work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         return [
@@ -106,6 +97,21 @@ class ChenFig1(Experiment[Levels]):
             for name in distinct(rows, "data")
             for claim in _claims(name, select(rows, data=name))
         ]
+
+
+def curve(shared: Row, split: Split, settings: Levels) -> Iterator[Row]:
+    """One model of one split at all levels."""
+    X, y, *test = split
+    choose = partial(
+        cross_validated, grid={"C": settings.penalties}, X=X, y=y, folds=settings.folds
+    )
+    model, tested = MODELS.get(shared["model"]), {}
+    if model is None:
+        tested = choose(LinearSVC(loss="hinge", random_state=0)).test(*test)
+    for level in settings.levels:
+        if model is not None:
+            tested = choose(clone(model).set_params(noise=level)).test(*test)
+        yield {**shared, "level": level, **tested}
 
 
 def splits(source: Split | Texts, settings: Levels) -> Iterator[Split]:

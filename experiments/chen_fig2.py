@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 from scipy.stats import kendalltau
 from sklearn.svm import LinearSVC
 
+from experiments.data import Split
 from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     below,
@@ -55,22 +57,12 @@ class ChenFig2(Experiment[Copies]):
     }
     layout = Layout(panel="data", x="copies", digits=4, log_x=True)
 
-    def rows(self, settings: Copies, data: Mapping[str, Any]) -> Iterator[Row]:
-        for name, (X, y, *test) in data.items():
-            choose = partial(cross_validated, X=X, y=y, folds=settings.folds)
-            rates, penalties = settings.rates, settings.penalties
-            limit = choose(DropoutSVC(), grid={"noise": rates, "C": penalties}).test(
-                *test
-            )
+    def parts(self, settings: Copies, data: Mapping[str, Any]) -> Iterator[Part]:
+        for name, split in data.items():
             for copies in settings.copies:
-                svm = LinearSVC(loss="hinge", random_state=0)
-                model = CorruptedCopies(
-                    svm, n_copies=copies, random_state=settings.seed
-                )
-                chosen = choose(model, grid={"noise": rates, "estimator__C": penalties})
-                shared = {"data": name, "copies": copies}
-                yield {**shared, "model": "explicit copies", **chosen.test(*test)}
-                yield {**shared, "model": "Dropout-SVM", **limit}
+                work = partial(explicit, name, split, copies, settings)
+                yield Part(f"{name} {copies} copies", work)
+            yield Part(f"{name} limit", partial(limit, name, split, settings))
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         copies = distinct(rows, "copies")
@@ -96,6 +88,31 @@ class ChenFig2(Experiment[Copies]):
                 f"{copies[-1]} copies come within 0.01 of it", errors[-1], limit, 0.01
             ),
         ]
+
+
+def explicit(name: str, split: Split, copies: int, settings: Copies) -> Iterator[Row]:
+    """So many corrupted copies."""
+    X, y, *test = split
+    svm = LinearSVC(loss="hinge", random_state=0)
+    chosen = cross_validated(
+        CorruptedCopies(svm, n_copies=copies, random_state=settings.seed),
+        {"noise": settings.rates, "estimator__C": settings.penalties},
+        X,
+        y,
+        folds=settings.folds,
+    )
+    shared = {"data": name, "copies": copies, "model": "explicit copies"}
+    yield {**shared, **chosen.test(*test)}
+
+
+def limit(name: str, split: Split, settings: Copies) -> Iterator[Row]:
+    """Dropout-SVM, which has no number of copies."""
+    X, y, *test = split
+    grid = {"noise": settings.rates, "C": settings.penalties}
+    chosen = cross_validated(DropoutSVC(), grid, X, y, folds=settings.folds)
+    for copies in settings.copies:
+        shared = {"data": name, "copies": copies, "model": "Dropout-SVM"}
+        yield {**shared, **chosen.test(*test)}
 
 
 EXPERIMENT = ChenFig2()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     distinct,
@@ -90,24 +92,10 @@ class ChenFig3(Experiment[Nightmare]):
     }
     layout = Layout(x="deleted")
 
-    def rows(self, settings: Nightmare, data: Mapping[str, Any]) -> Iterator[Row]:
-        train, test = parts(data["mnist"], settings)
-        X, Z, y, t = train_test_split(
-            *train, test_size=0.2, stratify=train[1], random_state=settings.seed
-        )
-        for label, (model, grid) in families(settings).items():
-            for point in tuned_curve(
-                fitted(model, grid, X, y),
-                (Z, t),
-                test,
-                "delete",
-                settings.levels,
-                seed=settings.seed,
-                n_repeats=settings.repeats,
-                refit=train,
-                name="deleted",
-            ):
-                yield {"model": label, **point}
+    def parts(self, settings: Nightmare, data: Mapping[str, Any]) -> Iterator[Part]:
+        train, test = chosen_digits(data["mnist"], settings)
+        for label in families(settings):
+            yield Part(label, partial(curve, label, train, test, settings))
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         levels = distinct(rows, "deleted")
@@ -138,7 +126,27 @@ def _beats(rows: Sequence[Row], rival: str, levels: Sequence[float]) -> Claim:
     )
 
 
-def parts(digits: Split, settings: Nightmare) -> tuple[Any, Any]:
+def curve(label: str, train: Any, test: Any, settings: Nightmare) -> Iterator[Row]:
+    """One model, tuned for each share of dead pixels."""
+    model, grid = families(settings)[label]
+    X, Z, y, t = train_test_split(
+        *train, test_size=0.2, stratify=train[1], random_state=settings.seed
+    )
+    for point in tuned_curve(
+        fitted(model, grid, X, y),
+        (Z, t),
+        test,
+        "delete",
+        settings.levels,
+        seed=settings.seed,
+        n_repeats=settings.repeats,
+        refit=train,
+        name="deleted",
+    ):
+        yield {"model": label, **point}
+
+
+def chosen_digits(digits: Split, settings: Nightmare) -> tuple[Any, Any]:
     """Random training and test digits, CSR."""
     rng = np.random.default_rng(settings.seed)
     train = rng.permutation(len(digits.y_train))[: settings.n_train]

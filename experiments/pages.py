@@ -60,11 +60,6 @@ def page(
     ]
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
     options = ", ".join(f"{k} = {_plain(v)}" for k, v in asdict(settings).items())
-    took = (
-        "stopped and resumed"
-        if np.isnan(seconds)
-        else f"{seconds:.0f} s of processor time"
-    )
     parts = [
         f"## {experiment.name}: {experiment.title}",
         f"{experiment.paper}. {_measured(experiment)}",
@@ -73,7 +68,8 @@ def page(
         "\n".join(verdicts),
         experiment.protocol,
         *([f"Tried: {experiment.tried}"] if experiment.tried else []),
-        f"{_command(experiment, size)}, {took}. Settings: {options}. {used}.",
+        f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "
+        f"Settings: {options}. {used}.",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.data import load
-from experiments.experiment import Claim, Experiment, Row, Settings
+from experiments.experiment import Claim, Experiment, Part, Row, Settings
 from experiments.pages import page
 from experiments.pictures import picture
 from experiments.unfinished import Unfinished
@@ -26,10 +27,7 @@ _WIDTH = 78
 
 @dataclass(frozen=True)
 class Report:
-    """What a run gave, the paths written, and `seconds` of processor time.
-
-    These are NaN if the run had been stopped.
-    """
+    """What a run gave, the paths written, and `seconds` of processor time."""
 
     experiment: Experiment[Any]
     size: str
@@ -45,6 +43,7 @@ def run_experiment(
     size: str,
     out: Path | None,
     progress: Callable[[str], None] | None,
+    n_jobs: int = 1,
 ) -> Report:
     """Read all data first, so that a missing file costs no work; then run and write."""
     if size not in experiment.sizes:
@@ -52,46 +51,69 @@ def run_experiment(
         raise ValueError(f"size={size!r} is not known; use one of {legal}.")
     settings = experiment.sizes[size]
     data = {name: load(name, made=size == "tiny") for name in settings.data}
-    start, cpu = time.perf_counter(), time.process_time()
-    progress = progress or (_show if sys.stderr.isatty() else None)
-    rows, kept = [], Unfinished()
-    if experiment.grows_by and out is not None:
+    kept = Unfinished()
+    if out is not None:
         told = asdict(settings)
         fixed = {key: told[key] for key in told if key not in experiment.grows_by}
         kept = Unfinished(out / f"{experiment.name}-{size}.unfinished", fixed)
-    with warnings.catch_warnings():
-        # rivals that stop at their default max_iter are compared as they are
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for row in experiment.resumed(settings, data, kept):
-            rows.append(row)
-            if progress is not None:
-                progress(_line(experiment, row, time.perf_counter() - start))
-    if progress is _show:
-        _show("")
-    seconds = time.process_time() - cpu  # unlike the clock, the same on a busy machine
-    if kept.is_resumed:
-        seconds = float("nan")  # what the finished parts took is not on file
+    parts = list(experiment.parts(settings, data))
+    _finish(experiment.name, parts, kept, progress, n_jobs)
+    done = [kept.known[part.name] for part in parts]
+    rows = [row for some, _ in done for row in some]
+    seconds = sum(took for _, took in done)
     claims = experiment.claims(rows)
     if out is None:
         return Report(experiment, size, settings, rows, claims, seconds)
-    parts = {
+    content = {
         ".csv": table(rows),
         ".md": page(experiment, size, settings, rows, claims, seconds).encode(),
         ".png": picture(experiment, rows),
     }
-    files = list(_write(out / experiment.name, parts))
+    files = list(_write(out / experiment.name, content))
     kept.remove()
     return Report(experiment, size, settings, rows, claims, seconds, files)
+
+
+def _finish(
+    name: str,
+    parts: Sequence[Part],
+    kept: Unfinished,
+    progress: Callable[[str], None] | None,
+    n_jobs: int,
+) -> None:
+    """Do what is not done yet, in so many processes; tell how long it may take."""
+    left = [part for part in parts if part.name not in kept.known]
+    progress = progress or (_show if sys.stderr.isatty() else None)
+    start = time.perf_counter()
+    work = Parallel(n_jobs=min(n_jobs, len(left)) or 1, return_as="generator_unordered")
+    for count, (part, rows, seconds) in enumerate(
+        work(delayed(_timed)(part) for part in left), start=1
+    ):
+        kept.keep(part, rows, seconds)
+        if progress is not None:
+            passed = time.perf_counter() - start
+            more = passed / count * (len(left) - count)
+            where = f"{len(parts) - len(left) + count} of {len(parts)} parts"
+            progress(
+                f"{name}: {where}, {passed:.0f} s, about {more:.0f} s left: {part}"
+            )
+    if progress is _show:
+        _show("")
+
+
+def _timed(part: Part) -> tuple[str, list[Row], float]:
+    """Name, rows and seconds of processor time, the same on a busy machine."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        # rivals that stop at their default max_iter are compared as they are
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rows = list(part.work())
+    return part.name, rows, round(time.process_time() - start, 2)
 
 
 def _show(line: str) -> None:
     """Overwrite the last line at the terminal."""
     print(f"\r{line[:_WIDTH]:<{_WIDTH}}\r", end="", file=sys.stderr, flush=True)
-
-
-def _line(experiment: Experiment[Any], row: Row, seconds: float) -> str:
-    where = ", ".join(str(part) for part in experiment.layout.key(row))
-    return f"{experiment.name}, {seconds:.0f} s: {where}"
 
 
 def table(rows: Sequence[Row]) -> bytes:

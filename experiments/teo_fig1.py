@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     distinct,
@@ -70,19 +72,12 @@ class TeoFig1(Experiment[FewDigits]):
     }
     layout = Layout("value", x="samples", curve="machine", panel="measure", digits=2)
 
-    def rows(self, settings: FewDigits, data: Mapping[str, Any]) -> Iterator[Row]:
+    def parts(self, settings: FewDigits, data: Mapping[str, Any]) -> Iterator[Part]:
         for size in settings.samples:
-            X, y, *test = draw(data["mnist"], size, settings)
-            for name, (model, grid) in machines(len(y), settings).items():
-                chosen = cross_validated(model, grid, X, y, folds=settings.folds)
-                tested = chosen.test(*test)
-                values = {
-                    ERROR: 100 * tested.pop("error"),
-                    SUPPORT: support_vectors(chosen.model),
-                }
-                for measure, value in values.items():
-                    shared = {"measure": measure, "samples": size, "machine": name}
-                    yield {**shared, "value": value, **tested}
+            digits = draw(data["mnist"], size, settings)
+            for name in machines(1, settings):
+                work = partial(point, size, name, digits, settings)
+                yield Part(f"{size} digits {name}", work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         found = [
@@ -132,6 +127,21 @@ def _numbers(pairs: Mapping[int, tuple[float, float]], digits: int) -> str:
         f"{ours:.{digits}f} against {theirs:.{digits}f} at {size}"
         for size, (ours, theirs) in pairs.items()
     )
+
+
+def point(size: int, name: str, digits: Any, settings: FewDigits) -> Iterator[Row]:
+    """Error and support vectors of one machine."""
+    X, y, *test = digits
+    model, grid = machines(len(y), settings)[name]
+    chosen = cross_validated(model, grid, X, y, folds=settings.folds)
+    tested = chosen.test(*test)
+    values = {
+        ERROR: 100 * tested.pop("error"),
+        SUPPORT: support_vectors(chosen.model),
+    }
+    for measure, value in values.items():
+        shared = {"measure": measure, "samples": size, "machine": name}
+        yield {**shared, "value": value, **tested}
 
 
 def draw(digits: Split, size: int, settings: FewDigits) -> tuple[Any, Any, Any, Any]:

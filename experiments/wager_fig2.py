@@ -13,6 +13,7 @@ from experiments.experiment import (
     Claim,
     Experiment,
     Layout,
+    Part,
     Row,
     Settings,
     above,
@@ -20,12 +21,13 @@ from experiments.experiment import (
     mean,
     select,
 )
-from experiments.tuning import Chosen, cross_validated
+from experiments.tuning import cross_validated
 from experiments.wager_table4b import in_percent, sample
 from noiseproof import DropoutLogisticRegression
 from noiseproof.datasets import Imdb
 
 _LEFT, _RIGHT = "more unlabelled reviews", "more labelled reviews"
+_HELPED = "+unlabelled"
 _ALPHA = 0.4  # the paper's discount of unlabelled reviews
 
 
@@ -81,27 +83,24 @@ class WagerFig2(Experiment[Amounts]):
     }
     layout = Layout("accuracy", panel="panel", x="reviews", curve="method", digits=2)
 
-    def rows(self, settings: Amounts, data: Mapping[str, Any]) -> Iterator[Row]:
-        reviews = data["imdb"]
+    def parts(self, settings: Amounts, data: Mapping[str, Any]) -> Iterator[Part]:
+        def part(method: str, panel: str, x: Sequence[int], n: int, m: int) -> Part:
+            work = partial(points, method, panel, x, (n, m), data["imdb"], settings)
+            return Part(f"{method}, {n} and {m}", work)
 
-        def points(panel: str, x: int, models: Mapping[str, Chosen]) -> Iterator[Row]:
-            for method, chosen in models.items():
-                tested = in_percent(chosen.test(reviews.X_test, reviews.y_test))
-                yield {"panel": panel, "reviews": x, "method": method, **tested}
-
-        n = settings.n_labeled
-        without = labeled_only(reviews, n, settings)
-        for m in settings.unlabeled:
-            helped = with_unlabeled(reviews, n, m, settings)
-            yield from points(_LEFT, m, {**without, "+unlabelled": helped})
-        for n in settings.labeled:
-            without = labeled_only(reviews, n, settings)
-            helped = with_unlabeled(reviews, n, settings.n_unlabeled, settings)
-            yield from points(_RIGHT, n, {**without, "+unlabelled": helped})
+        n, m = settings.n_labeled, settings.n_unlabeled
+        for method in ("L2", "dropout"):
+            yield part(method, _LEFT, settings.unlabeled, n, 0)
+            for x in settings.labeled:
+                yield part(method, _RIGHT, [x], x, 0)
+        for x in settings.unlabeled:
+            yield part(_HELPED, _LEFT, [x], n, x)
+        for x in settings.labeled:
+            yield part(_HELPED, _RIGHT, [x], x, m)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         left, right = (select(rows, panel=panel) for panel in (_LEFT, _RIGHT))
-        helped = partial(mean, left, "accuracy", method="+unlabelled")
+        helped = partial(mean, left, "accuracy", method=_HELPED)
         amounts = distinct(left, "reviews")
         found = [
             above(
@@ -113,9 +112,7 @@ class WagerFig2(Experiment[Amounts]):
         ]
         for n in distinct(right, "reviews"):
             accuracy = partial(mean, right, "accuracy", reviews=n)
-            l2, dropout, more = (
-                accuracy(method=m) for m in ("L2", "dropout", "+unlabelled")
-            )
+            l2, dropout, more = (accuracy(method=m) for m in ("L2", "dropout", _HELPED))
             found.append(
                 Claim(
                     f"With {n} labels, L2 < dropout < dropout with unlabelled reviews",
@@ -126,33 +123,30 @@ class WagerFig2(Experiment[Amounts]):
         return found
 
 
-def labeled_only(reviews: Imdb, n: int, settings: Amounts) -> dict[str, Chosen]:
-    """L2 and dropout, tuned and fitted on n labelled reviews."""
-    X, y, _ = sample(reviews, n, 0, settings.seed)
+def points(
+    method: str,
+    panel: str,
+    x: Sequence[int],
+    amounts: tuple[int, int],
+    reviews: Imdb,
+    settings: Amounts,
+) -> Iterator[Row]:
+    """One fit on so many labelled and unlabelled reviews, at all x that it serves."""
+    X, y, Z = sample(reviews, *amounts, settings.seed)
     choose = partial(cross_validated, X=X, y=y, folds=settings.folds)
-    plain = LogisticRegression(max_iter=1000)
-    return {
-        "L2": choose(plain, {"C": settings.l2_penalties}),
-        "dropout": choose(_dropout(), _grid(settings)),
-    }
-
-
-def with_unlabeled(reviews: Imdb, n: int, m: int, settings: Amounts) -> Chosen:
-    """Dropout, tuned and fitted on n labelled reviews and m others."""
-    X, y, Z = sample(reviews, n, m, settings.seed)
-    return cross_validated(
-        _dropout(), _grid(settings), X, y, folds=settings.folds, X_unlabeled=Z
-    )
-
-
-def _dropout() -> DropoutLogisticRegression:
-    return DropoutLogisticRegression(
-        expectation="taylor", unlabeled_weight=_ALPHA, tol=1e-4
-    )
-
-
-def _grid(settings: Amounts) -> dict[str, Any]:
-    return {"noise": settings.rates, "C": settings.penalties}
+    if method == "L2":
+        plain = LogisticRegression(max_iter=1000)
+        chosen = choose(plain, {"C": settings.l2_penalties})
+    else:
+        noisy = DropoutLogisticRegression(
+            expectation="taylor", unlabeled_weight=_ALPHA, tol=1e-4
+        )
+        grid = {"noise": settings.rates, "C": settings.penalties}
+        extra = {"X_unlabeled": Z} if method == _HELPED else {}
+        chosen = choose(noisy, grid, **extra)
+    tested = in_percent(chosen.test(reviews.X_test, reviews.y_test))
+    for reviews_used in x:
+        yield {"panel": panel, "reviews": reviews_used, "method": method, **tested}
 
 
 EXPERIMENT = WagerFig2()

@@ -97,12 +97,9 @@ def test_a_storage(data, monkeypatch):
 def test_a_solver(data, monkeypatch):
     def halfway(start, stop):
         """One step of the majoriser, half its length."""
-        curvature = start.hessian(np.ones(start.shape[0], dtype=bool))
-        steps = [
-            np.linalg.solve(curvature.majorizer_matrix(k), g)
-            for k, g in enumerate(start.gradient)
-        ]
-        return Solution(start.at(start.theta - 0.5 * np.array(steps)), 1, True)
+        matrix = start.expansion(np.ones(start.shape[0], dtype=bool)).matrix
+        steps = np.linalg.solve(matrix, start.gradient[:, :, None])[:, :, 0]
+        return Solution(start.at(start.theta - 0.5 * steps), 1, True)
 
     halfway.needs_majorizer = True
     monkeypatch.setitem(SOLVERS, "halfway", halfway)

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -30,10 +33,11 @@ from noiseproof.estimators import (
     DropoutRidge,
     ReducedModels,
 )
-from noiseproof.evaluation import PERTURBATIONS, Contest, contest
+from noiseproof.evaluation import BLEND, PERTURBATIONS, Contest, contest
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
 
+BLENDED = ("averaged linear", "averaged boosting", "averaged kernel machine")
 _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, too
 _ITERATIONS = 50  # of boosting, for each class
 _COPIES = 3  # incomplete ones of every row, beside the row itself
@@ -41,6 +45,7 @@ _KERNEL_ROWS = 5_000  # more make a kernel machine slow
 _NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
 _FEW_GROUPS = 6  # up to 64 patterns of outages
 _SMALL = 500_000  # cells
+_CALIBRATED = 3  # folds that make probabilities of a kernel machine's scores
 _FEW = 20  # so many different numbers may be classes
 
 
@@ -51,7 +56,7 @@ class Recommendation:
     Attributes
     ----------
     model : estimator
-        The best contender, fitted on all rows.
+        The best contender, fitted on all rows; the blend if it is level with the best.
     contest : Contest
         Scores and costs of all contenders.
     """
@@ -82,7 +87,10 @@ def recommend(
 
     A portfolio of plain models, dropout models, imputers, models trained on incomplete
     copies and models that average over what is missing is cross-validated under what is
-    expected (see `noiseproof.evaluation.contest`); the best is fitted on all rows.
+    expected (see `noiseproof.evaluation.contest`); the best is fitted on all rows. If
+    the model will know which cells are missing, a blend of the averaged ones takes
+    part, too: the mean of their answers, with the weights that suit the held-out rows
+    best. It is taken unless another one is clearly better.
 
     Parameters
     ----------
@@ -136,9 +144,22 @@ def recommend(
         result = contest(
             contenders, some, y[rows], perturb, level, scoring=scoring, cv=cv,
             n_repeats=n_repeats, random_state=random_state, progress=progress,
-            **options,
+            blend=BLENDED, **options,
         )  # fmt: skip
-    return Recommendation(clone(contenders[result.best]).fit(X, y), result)
+    return Recommendation(winner(contenders, result).fit(X, y), result)
+
+
+def winner(contenders: dict[str, Any], result: Contest) -> Any:
+    """The contender to take, unfitted."""
+    if result.choice != BLEND:
+        return clone(contenders[result.choice])
+    members = [(name, clone(contenders[name])) for name in result.weights]
+    weights = list(result.weights.values())
+    if len(members) == 1:
+        return members[0][1]
+    if is_classifier(members[0][1]):
+        return VotingClassifier(members, voting="soft", weights=weights)
+    return VotingRegressor(members, weights=weights)
 
 
 def portfolio(
@@ -179,12 +200,12 @@ def portfolio(
     found["boosting"] = trees
     if not _is_known(perturb, {}):
         return found
-    found |= _for_missing(X, level, filled, trees, groups, seed)
+    found |= _for_missing(X, y, level, filled, trees, groups, seed)
     return found
 
 
 def _for_missing(
-    X: Any, level: float, filled: Any, trees: Any, groups: Any, seed: int
+    X: Any, y: Any, level: float, filled: Any, trees: Any, groups: Any, seed: int
 ) -> dict[str, Any]:
     """Contenders that know which cells are missing."""
     found: dict[str, Any] = {}
@@ -197,10 +218,10 @@ def _for_missing(
     found["averaged boosting"] = AverageOverMissing(trees, random_state=seed)
     rows = np.shape(X)[0]
     if rows <= _KERNEL_ROWS:
-        scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-        machine = make_pipeline(
-            TableEncoder(), SimpleImputer(), SVC() if classify else scaled
-        )
+        kernel = _kernel_machine(y) if classify else SVR()
+        if not classify:
+            kernel = TransformedTargetRegressor(kernel, transformer=StandardScaler())
+        machine = make_pipeline(TableEncoder(), SimpleImputer(), kernel)
         found["averaged kernel machine"] = AverageOverMissing(
             machine, random_state=seed
         )
@@ -211,6 +232,13 @@ def _for_missing(
     if groups is not None and len(groups) <= _FEW_GROUPS:
         found["reduced models"] = ReducedModels(filled)
     return found
+
+
+def _kernel_machine(y: Any) -> Any:
+    """A kernel machine with probabilities, if there are rows enough to learn them."""
+    if np.unique(y, return_counts=True)[1].min() < 4 * _CALIBRATED:
+        return SVC()
+    return CalibratedClassifierCV(SVC(), cv=_CALIBRATED, ensemble=False)
 
 
 def is_quantity(y: Any) -> bool:

@@ -143,6 +143,10 @@ def _named(groups: Any, d: int) -> dict[Any, Any]:
         )
     found: dict[Any, list[int]] = {}
     for j, label in enumerate(parts):
+        if label is None or label != label:
+            raise ValueError(
+                f"groups must label each feature; feature {j} has {label}."
+            )
         found.setdefault(label, []).append(j)
     return found
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from noiseproof._rows import DESIGNS, RowCurvature, as_design
+from noiseproof._rows import base as base_module
 from noiseproof._rows import csr as csr_module
 from noiseproof._rows import dense as dense_module
 from noiseproof._rows import threads as threads_module
@@ -139,9 +140,14 @@ def _check_verbs(design, X, power, parts):
 
 def _check_rest(design, X, parts):
     weights, rows = np.abs(parts["A"][0]), np.array([5, 0, 30])
-    np.testing.assert_allclose(
-        design.gram(weights), X.T @ np.diag(weights) @ X, rtol=1e-12, atol=1e-12
+    count, gram = design.total(
+        lambda block: [
+            np.array([block.x.shape[0]]),
+            block.x.T @ (weights[block.rows, None] * block.x),
+        ]
     )
+    assert count == [len(X)]
+    np.testing.assert_allclose(gram, X.T @ np.diag(weights) @ X, rtol=1e-12, atol=1e-12)
     assert design.minimum() == min(0.0, X.min())
     assert design.shape == X.shape
     for with_one in (False, True):
@@ -175,7 +181,7 @@ def test_verbs(design, store, power, X, parts):
 
 
 @every_storage
-def test_gram_rows_minimum_and_entries(design, store, X, parts):
+def test_total_rows_minimum_and_entries(design, store, X, parts):
     _check_rest(DESIGNS[design](store(X)), X, parts)
     _check_blocks(DESIGNS[design](store(X)), X, parts)
 
@@ -185,6 +191,7 @@ def test_gram_rows_minimum_and_entries(design, store, X, parts):
 def test_small_blocks_give_the_same(design, store, power, X, parts, monkeypatch):
     monkeypatch.setattr(dense_module, "_BLOCK_ENTRIES", 17 * D)
     monkeypatch.setattr(csr_module, "_BLOCK_ENTRIES", 11)
+    monkeypatch.setattr(base_module, "_BLOCK_ENTRIES", 17 * D)
     design = DESIGNS[design](store(X))
     assert len(list(design.entry_blocks())) > 2
     _check_verbs(design, X, power, parts)

@@ -2,27 +2,41 @@
 
 import json
 
+import pandas as pd
 import pytest
-from commands import frame, shell
+from commands import frame
 
 import noiseproof
 from noiseproof.noise import Dropout
 
+DATA = ("data.csv", "-t", "kind")
+MODEL = ("model.npf", *DATA)
+SENSORS = ("--groups", "sensors.json")
 
-@pytest.fixture
-def folder(tmp_path):
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
     frame(200, 0).drop(columns="amount").to_csv(tmp_path / "data.csv", index=False)
     sensors = {"arm": ["s0", "colour"], "leg": ["s1", "s2"]}
     (tmp_path / "sensors.json").write_text(json.dumps(sensors))
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def _train(folder, *options):
-    return shell(
-        *("train", "data.csv", "-t", "kind", "-o", "model.npf"),
-        *("--groups", "sensors.json", *options),
-        cwd=folder,
-    )
+@pytest.fixture
+def do(run):
+    """Give a command that must succeed; what it prints."""
+
+    def give(*words):
+        done = run(*words)
+        assert done.code == 0, done.err
+        return done.out
+
+    return give
+
+
+def last_step():
+    return noiseproof.load("model.npf")[-1]
 
 
 @pytest.mark.parametrize(
@@ -39,10 +53,9 @@ def _train(folder, *options):
         ),
     ],
 )
-def test_train_for_groups_and_certify_them(folder, options):
-    done = _train(folder, *options)
-    assert done.code == 0, done.err
-    last = noiseproof.load(folder / "model.npf")[-1]
+def test_train_for_groups_and_certify_them(do, options):
+    do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
+    last = last_step()
     held = last.groups if hasattr(last, "groups") else None
     held = held or getattr(getattr(last, "attack", None), "groups", None)
     held = held or last.noise.groups
@@ -50,29 +63,71 @@ def test_train_for_groups_and_certify_them(folder, options):
     assert {name: len(own) for name, own in held.items()} == {
         "arm": 4, "leg": 2, "s3": 1, "s4": 1,
     }  # fmt: skip
-    done = shell(
-        *("certify", "model.npf", "data.csv", "-t", "kind"),
-        *("--groups", "sensors.json", "--json"),
-        cwd=folder,
-    )
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
+    found = json.loads(do("certify", *MODEL, *SENSORS, "--json"))
     assert found["unit"] == "groups"
     assert len(found["rows"]["budget"]) == 200
 
 
-def test_noise_keeps_its_rate(folder):
-    assert _train(folder, "--noise", "0.2").code == 0
-    noise = noiseproof.load(folder / "model.npf")[-1].noise
-    assert isinstance(noise, Dropout)
-    assert noise.rate == 0.2
+def test_noise_keeps_its_rate(do):
+    do("train", *DATA, "-o", "model.npf", *SENSORS, "--noise", "0.2")
+    assert isinstance(last_step().noise, Dropout)
+    assert last_step().noise.rate == 0.2
 
 
-def test_bad_groups(folder):
-    done = _train(folder, "--noise", "gaussian:0.2")
+@pytest.mark.parametrize(
+    ("options", "sensors", "sentence"),
+    [
+        (("--noise", "gaussian:0.2"), {"arm": ["s0"]}, "cannot train for --groups"),
+        ((), {"arm": ["s0"], "leg": ["s0"]}, "is in the groups 'arm' and 'leg'"),
+        ((), {"arm": ["s9"]}, "The group 'arm' names the feature 's9', which X does"),
+        ((), {"arm": ["s0"], "leg": []}, "The group 'leg' has no features."),
+        ((), {"arm": "s0"}, "must hold JSON like"),
+        ((), [["s0"]], "must hold JSON like"),
+    ],
+)
+def test_bad_groups(folder, run, options, sensors, sentence):
+    (folder / "sensors.json").write_text(json.dumps(sensors))
+    done = run("train", *DATA, "-o", "model.npf", *SENSORS, *options)
     assert done.code != 0
-    assert "cannot train for --groups" in done.err.replace("\n", " ")
-    (folder / "sensors.json").write_text('{"arm": ["s0"], "leg": ["s0"]}')
-    done = _train(folder, "--noise", "0.2")
-    assert done.code != 0
-    assert "is in the groups 'arm' and 'leg'" in done.err
+    assert sentence in " ".join(done.err.replace("│", " ").split())
+
+
+def test_tuning_for_outages_of_sensors(do, folder):
+    """A word of one row is unknown to most folds, whose features so have others."""
+    table = pd.read_csv(folder / "data.csv")
+    table.loc[7, "colour"] = "aqua"
+    table.to_csv(folder / "data.csv", index=False)
+    options = ("--noise", "dropout", "--C", "1", "--tune", "delete-groups:0.5")
+    printed = do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
+    assert "Damaged by delete_groups:0.5, in cross-validation" in printed
+    noise = last_step().noise
+    assert noise is None or len(noise.groups["arm"]) == 5
+    options = ("--model", "robust-lp", "--C", "1", "--tune", "deletion:1")
+    do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
+    assert len(last_step().groups["arm"]) == 5
+
+
+def test_evaluate_shows_outages_of_one_sensor_and_of_two(do):
+    do("train", *DATA, "-o", "model.npf", *SENSORS, "--noise", "0.2")
+    command = ("evaluate", *MODEL, *SENSORS, "--levels", "0,1")
+    found = json.loads(do(*command, "--attack", "deletion", "--json"))["models"]
+    assert set(found["model"]["cost"]) == {"arm", "leg"}
+    assert set(found["model"]["pair_cost"]) == {"arm + leg"}
+    certified = json.loads(do("certify", *command[1:], "--json"))["certified_accuracy"]
+    assert found["model"]["mean"] == certified  # the worst sensor of each row
+    printed = do(*command, "--noise", "missing-groups")
+    assert "by share of groups missing" in printed
+    assert "Change of it with a pair of groups missing (the model knows)" in printed
+
+
+def test_votes_are_certified_by_column(do):
+    do("train", *DATA, "-o", "model.npf", "--model", "partition-ensemble")
+    assert len(last_step().groups["colour"]) == 3  # the colour has a say in one vote
+    printed = do("certify", *MODEL)
+    assert "It takes at least " in printed
+    assert "if they go missing" in printed
+    assert "exact" not in printed
+    found = json.loads(do("certify", *MODEL, "--json"))
+    assert found["median_deletion_budget"] >= found["median_budget"]
+    both = found["certified_accuracy_missing"], found["certified_accuracy"]
+    assert all(one >= other for one, other in zip(*both, strict=True))

@@ -7,7 +7,12 @@ import pytest
 from scipy.linalg import toeplitz
 
 from noiseproof.conditionals import JointGaussian
-from noiseproof.conditionals.regression import FactorRegression, FullRegression
+from noiseproof.conditionals.regression import (
+    FactorRegression,
+    FullRegression,
+    _noise,
+    _shrunk,
+)
 
 D = 6
 
@@ -118,3 +123,27 @@ def test_correlated_features_repeat_each_other():
     assert alone == pytest.approx(1.0)
     together = FullRegression(toeplitz(0.9 ** np.arange(8))).effective_share()
     assert 1 / 8 < together < 0.5
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.99])
+def test_noise_of_correlations_by_monte_carlo(rho):
+    """Also where features are heavy-tailed, and in units other than their own."""
+    rng = np.random.default_rng(0)
+    n, found, told = 400, [], []
+    for _ in range(400):
+        x, e = rng.laplace(size=(2, n))
+        Z = np.column_stack([x, rho * x + (1 - rho**2) ** 0.5 * e])
+        Z = (Z - Z.mean(axis=0)) / Z.std(axis=0) * [1.0, 3.0]
+        covariance = Z.T @ Z / n
+        found.append(covariance[0, 1])
+        told.append(_noise(Z, np.full((2, 2), float(n)), covariance)[0, 1])
+    assert np.mean(told) == pytest.approx(np.var(found), rel=0.2)
+
+
+def test_features_that_repeat_each_other_are_hardly_shrunk(rng):
+    x = rng.normal(size=(200, 1))
+    Z = x + 0.05 * rng.normal(size=(200, 3))
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    assert _shrunk(Z, np.ones(Z.shape, dtype=bool), "auto")[1] < 1e-4
+    noise = rng.normal(size=(200, 3))
+    assert _shrunk(noise, np.ones(noise.shape, dtype=bool), "auto")[1] > 0.3

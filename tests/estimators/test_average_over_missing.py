@@ -1,6 +1,7 @@
 """Averages over what missing cells may have been, for any model."""
 
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import KNNImputer
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -19,7 +21,7 @@ from sklearn.linear_model import (
     Ridge,
     RidgeClassifier,
 )
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -31,6 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 import noiseproof
 from noiseproof import AverageOverMissing, DropoutLogisticRegression
 from noiseproof.conditionals import Donors, JointGaussian
+from noiseproof.estimators.averaging import Averager
 
 LAWS = ["donors", "joint-gaussian"]
 CLASSIFIERS = [
@@ -445,3 +448,119 @@ def test_bad_input(rng):
     pairs.fit(X[:200], y[:200])
     with pytest.raises(ValueError, match="scores of SVC are not one for each class"):
         pairs.predict(np.full((1, 64), np.nan))
+
+
+class Fits(LogisticRegression):
+    """Counts its fits, and refuses fewer rows than told."""
+
+    fits: ClassVar[list[int]] = []
+    at_least = 0
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) < self.at_least:
+            raise ValueError("too few rows")
+        self.fits.append(len(X))
+        return super().fit(X, y, sample_weight)
+
+
+@name("n, fits", [(60, [60, 40, 40, 40]), (900, [900, 600]), (1800, [1800, 1500])])
+def test_held_out_rows_choose_the_law(n, fits, rng):
+    """About 300 rows are judged; the estimator is fitted on the others."""
+    X = rng.normal(size=(n, 3))
+    y = (X[:, 0] > 0).astype(int)
+    Fits.fits.clear()
+    AverageOverMissing(Fits(), random_state=0).fit(X, y)
+    assert Fits.fits == fits
+    Fits.fits.clear()
+    AverageOverMissing(Fits(), "donors").fit(X, y)
+    assert Fits.fits == [n]
+
+
+def test_an_estimator_that_needs_all_rows_judges_by_its_own_answers(rng, monkeypatch):
+    X = rng.normal(size=(60, 2)) @ [[1.0, 1.0], [0.0, 0.1]]
+    y = (X[:, 0] > 0).astype(int)
+    monkeypatch.setattr(Fits, "at_least", 60)
+    asked = []
+    own = Averager.distance
+    monkeypatch.setattr(Averager, "distance", lambda *a: asked.append(1) or own(*a))
+    Fits.fits.clear()
+    model = AverageOverMissing(Fits(), random_state=0).fit(X, y)
+    assert Fits.fits == [60]
+    assert len(asked) == 3 * 3 * 3  # folds, laws and rates
+    assert model.predict([[np.nan, 1.0]]) == 1
+
+
+def test_targets_tell_the_law_of_gaussian_rows(rng):
+    X = rng.normal(size=(300, 4))
+    X[:, 1] = X[:, 0] + 0.3 * rng.normal(size=300)
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=300)
+    for model, wanted in ((LinearRegression(), y), (LogisticRegression(), y > 0)):
+        fitted = AverageOverMissing(model, random_state=0).fit(X, wanted)
+        assert isinstance(fitted.conditional_, JointGaussian)
+
+
+@every_law
+def test_losses_are_the_usual_ones(law, rng):
+    """Log-loss, but bounded for each row; squared errors."""
+    X, y, _, Q, truth = cancer(rng)
+    model = AverageOverMissing(GaussianNB(), law).fit(X, y)
+    p = model.predict_proba(Q)[np.arange(len(truth)), truth]
+    expected = -np.log(np.maximum(p, 1e-6)).mean()
+    assert model._averager().loss(Q, truth) == pytest.approx(expected)
+    model = AverageOverMissing(Ridge(), law).fit(X, y)
+    expected = mean_squared_error(truth, model.predict(Q))
+    assert model._averager().loss(Q, truth) == pytest.approx(expected)
+    model = AverageOverMissing(SVC(), law).fit(X, y)
+    expected = log_loss(truth, expit(model.decision_function(Q)))
+    assert model._averager().loss(Q, truth) == pytest.approx(expected)
+
+
+@name("law", [Donors(), Donors(corrected=False), JointGaussian()], ids=repr)
+@name("d", [3, 8])
+def test_standard_deviations_are_those_of_gaussian_rows(law, d):
+    """Against the known law: the right size, and the right share of rows within."""
+    rng = np.random.default_rng(d)
+    root = rng.normal(size=(d, d)) / d**0.5 + 0.3 * np.eye(d)
+    X, T = rng.normal(size=(1500, d)) @ root, rng.normal(size=(800, d)) @ root
+    S, w = root.T @ root, rng.normal(size=d)
+    gone = rng.random(T.shape) < 0.5
+    gone[np.arange(800), rng.integers(d, size=800)] = True
+    fitted = AverageOverMissing(LinearRegression(), law).fit(X, X @ w)
+    mean, std = fitted.predict(np.where(gone, np.nan, T), return_std=True)
+    true = np.empty(len(T))
+    for i, m in enumerate(gone):
+        left = S[m][:, m]
+        if not m.all():
+            left = left - S[m][:, ~m] @ np.linalg.solve(S[~m][:, ~m], S[~m][:, m])
+        true[i] = w[m] @ left @ w[m]
+    assert np.sqrt(np.mean(std**2) / np.mean(true)) == pytest.approx(1, abs=0.06)
+    z = (T @ w - mean) / std
+    assert 0.60 < np.mean(np.abs(z) < 1) < 0.75  # 0.68
+    assert 0.88 < np.mean(np.abs(z) < 1.96) < 0.98  # 0.95
+
+
+@name("law", ["auto", *LAWS])
+def test_probabilities_are_calibrated_where_cells_are_missing(law):
+    """Of rows given a probability that share is of the class; no fill can say so."""
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(6, 6)) / 6**0.5
+    X, T = rng.normal(size=(1500, 6)) @ root, rng.normal(size=(3000, 6)) @ root
+    w = 4 * rng.normal(size=6)
+    y, truth = (rng.random(len(Z)) < expit(Z @ w) for Z in (X, T))
+    Q = np.where(rng.random(T.shape) < 0.5, np.nan, T)
+    plain = make_pipeline(StandardScaler(), LogisticRegression(C=100.0)).fit(X, y)
+    averaged = AverageOverMissing(plain, law, random_state=0).fit(X, y)
+    filled = KNNImputer().fit(X).transform(Q)
+    ours, theirs = averaged.predict_proba(Q), plain.predict_proba(filled)
+    assert calibration_error(ours[:, 1], truth) < 0.04
+    assert calibration_error(ours[:, 1], truth) < calibration_error(theirs[:, 1], truth)
+    assert log_loss(truth, ours) < log_loss(truth, theirs) - 0.02
+
+
+def calibration_error(p, truth):
+    """Mean distance between probabilities and shares in ten bins."""
+    bins = np.minimum((10 * p).astype(int), 9)
+    return sum(
+        abs(p[bins == b].mean() - truth[bins == b].mean()) * np.mean(bins == b)
+        for b in np.unique(bins)
+    )

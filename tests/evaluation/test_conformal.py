@@ -1,7 +1,6 @@
 """Conformal sets cover as promised for every pattern of missing cells."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -89,13 +88,11 @@ def test_coverage_of_each_pattern(model, draw, options, rng):
         X, y = draw(rng, 40 + len(PATTERNS))
         X[:40][rng.random((40, 3)) < 0.2] = np.nan
         X[40:][PATTERNS] = np.nan
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            sets = conformal_sets(
-                *(model, X[:40], y[:40]),
-                **{"coverage": COVERAGE, "random_state": seed, **options},
-            )
-            hits += covers(sets, X[40:], y[40:])
+        sets = conformal_sets(
+            *(model, X[:40], y[:40]),
+            **{"coverage": COVERAGE, "random_state": seed, **options},
+        )
+        hits += covers(sets, X[40:], y[40:])
         least = min(least, np.sum(~np.isnan(X[:40]).any(axis=1)))
     assert np.all(hits >= binom.ppf(1e-5, REPEATS, COVERAGE))
     assert least >= 8
@@ -180,19 +177,31 @@ def test_text_labels_and_classes_in_any_order(rng):
     np.testing.assert_array_equal(texts.predict(X), numbers)
 
 
-def test_too_few_rows_for_a_pattern_give_everything():
-    X = np.array([[1.0, np.nan]] * 20 + [[1.0, 2.0]])
-    frame = pd.DataFrame(X, columns=["age", "weight"])
-    sets = conformal_sets(Line(), frame, np.ones(21))
-    sentence = "Where nothing is missing, only 1 calibration rows can be used, and cov"
-    with pytest.warns(UserWarning, match=sentence):
-        found = sets.predict(frame[-1:])
-    np.testing.assert_array_equal(found, [[-np.inf, np.inf]])
-    with pytest.warns(UserWarning, match="Where 'age' is missing, only 1 calib"):
-        sets.predict(pd.DataFrame({"age": [np.nan], "weight": [1.0]}))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.isfinite(sets.predict(frame[:1])).all()
+def test_too_few_rows_for_a_pattern_take_more_cells_away():
+    """As few as it takes: rows that miss the second cell are enough, the third waits."""
+    X = np.array([[1.0, np.nan, 3.0]] * 20 + [[1.0, 2.0, 3.0]] + [[np.nan] * 3] * 20)
+    sets = conformal_sets(Line(), X, np.r_[np.full(21, 4.5), np.zeros(20)])
+    np.testing.assert_array_equal(sets.predict([[1.0, 2.0, 3.0]]), [[3.5, 4.5]])
+    assert sets.thresholds_ == {(1,): 0.5}
+    sets.predict([[np.nan, 2.0, 3.0]])
+    assert set(sets.thresholds_) == {(1,), (0, 1)}
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.4])
+def test_coverage_of_patterns_that_are_rarely_calibrated(rate, rng):
+    """Of ten columns, so that hardly a calibration row suits any pattern as it is."""
+    hits, widths = 0, []
+    for _ in range(REPEATS):
+        X = rng.normal(size=(31, 10))
+        y = X.sum(axis=1)
+        X[rng.random(X.shape) < rate] = np.nan
+        sets = conformal_sets(Line(), X[:30], y[:30], coverage=COVERAGE)
+        hits += int(covers(sets, X[30:], y[30:])[0])
+        widths.append(sets.thresholds_.popitem()[1])
+    assert np.isfinite(widths).all()
+    assert binom.ppf(1e-5, REPEATS, COVERAGE) <= hits
+    least = COVERAGE / (1 - COVERAGE)
+    assert hits <= binom.ppf(1 - 1e-5, REPEATS, COVERAGE + 1 / (1 + least))
 
 
 GOOD = np.zeros((20, 3))

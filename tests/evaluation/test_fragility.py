@@ -1,6 +1,7 @@
 """What losing a feature costs, against deleting it and predicting again."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import DropoutSVC
 from noiseproof.evaluation import feature_fragility, fragility
+
+zeroed = partial(feature_fragility, deleted_as="zero")
 
 D = 6
 NAMES = ["age", "pulse", "x2", "iron", "zinc", "x5"]
@@ -63,7 +66,7 @@ def test_linear_models_lose_what_deletion_costs(groups, classes, intercept, rng)
         model.fit(X, y)
         expected = by_hand(lambda Z, m=model: m.score(Z, y), X, groups or ALONE)
         for rows in (X, sp.csr_array(X), sp.csc_matrix(X)):
-            found = feature_fragility(model, rows, y, groups=groups)
+            found = zeroed(model, rows, y, groups=groups)
             assert costs(found) == pytest.approx(expected, abs=1e-12)
             assert found.score == pytest.approx(model.score(X, y))
             assert (np.diff(found.cost) <= 0).all()
@@ -73,18 +76,18 @@ def test_linear_models_do_not_predict_again(rng, monkeypatch):
     X, y = problem(rng)
     model = LogisticRegression().fit(X, y)
     monkeypatch.setattr(fragility, "_by_predicting", None)
-    feature_fragility(model, X, y)
+    zeroed(model, X, y)
     monkeypatch.setattr(fragility, "_CHUNK", 100)  # a feature at a time
     expected = by_hand(lambda Z: model.score(Z, y), X, ALONE)
-    assert costs(feature_fragility(model, X, y)) == pytest.approx(expected)
+    assert costs(zeroed(model, X, y)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("last", [LogisticRegression(), DropoutSVC(0.2)])
 def test_pipelines_in_both_spaces(last, rng):
     X, y = problem(rng)
     model = make_pipeline(StandardScaler(), last).fit(X, y)
-    before = feature_fragility(model, X, y)
-    after = feature_fragility(model, X, y, space="model")
+    before = zeroed(model, X, y)
+    after = zeroed(model, X, y, space="model")
     expected = by_hand(lambda Z: model.score(Z, y), X, ALONE)
     assert costs(before) == pytest.approx(expected)
     Z = model[0].transform(X)
@@ -107,7 +110,7 @@ def test_missing_features_are_gone_already(rng):
         return model.score(Z, y)
 
     expected = {f"x{j}": model.score(X, y) - without(j) for j in range(D)}
-    assert costs(feature_fragility(model, X, y)) == pytest.approx(expected)
+    assert costs(zeroed(model, X, y)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("missing", ["zero", "nan"])
@@ -144,18 +147,18 @@ def test_pairwise_classes_fall_back_to_predicting(kind, rng):
     X, y = problem(rng)
     model = SVC(kernel="linear").fit(kind(X), y)
     expected = by_hand(lambda Z: model.score(kind(Z), y), X, ALONE)
-    assert costs(feature_fragility(model, kind(X), y)) == pytest.approx(expected)
+    assert costs(zeroed(model, kind(X), y)) == pytest.approx(expected)
 
 
 def test_any_metric_of_any_model(rng):
     X, y = problem(rng)
     model = LogisticRegression().fit(X, y)
-    found = feature_fragility(model, X, y, scoring="neg_log_loss")
+    found = zeroed(model, X, y, scoring="neg_log_loss")
     assert found.scoring == "neg_log_loss"
     assert found.score < 0 < found.cost[0]
     target = X @ np.arange(D)
     ridge = Ridge().fit(X, target)
-    found = feature_fragility(ridge, X, target, scoring="r2")
+    found = zeroed(ridge, X, target, scoring="r2")
     assert found.names[0] == "x5"
     expected = by_hand(lambda Z: ridge.score(Z, target), X, ALONE)
     assert costs(found) == pytest.approx(expected)
@@ -168,8 +171,8 @@ def test_frames_bring_names(frame, rng):
     columns = {"blood": [3, 4], "all": list(range(D)), "one": [0], "shared": [0, 4]}
     for model in (LogisticRegression(), DecisionTreeClassifier(max_depth=3)):
         model.fit(table, y)
-        assert set(feature_fragility(model, table, y).names) == set(NAMES)
-        found = feature_fragility(model, table, y, groups=GROUPS)
+        assert set(zeroed(model, table, y).names) == set(NAMES)
+        found = zeroed(model, table, y, groups=GROUPS)
 
         def score(Z, model=model):
             return model.score(frame(dict(zip(NAMES, Z.T, strict=True))), y)
@@ -179,7 +182,7 @@ def test_frames_bring_names(frame, rng):
 
 def test_results_are_tidy_and_frozen(rng):
     X, y = problem(rng)
-    found = feature_fragility(LogisticRegression().fit(X, y), X, y)
+    found = zeroed(LogisticRegression().fit(X, y), X, y)
     assert list(found.to_frame().columns) == ["feature", "cost"]
     assert len(json.loads(json.dumps(found.to_dict()))["cost"]) == D
     assert "each feature deleted (read as zero)" in repr(found)
@@ -201,7 +204,7 @@ def test_results_are_tidy_and_frozen(rng):
 def test_bad_input_gets_one_sentence(options, error, sentence, rng):
     X, y = problem(rng)
     with pytest.raises(error, match=sentence):
-        feature_fragility(LogisticRegression().fit(X, y), X, y, **options)
+        zeroed(LogisticRegression().fit(X, y), X, y, **options)
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), DecisionTreeClassifier()])
@@ -211,11 +214,11 @@ def test_stored_entries_are_checked_and_summed(model, rng):
     model.fit(rows, y)
     parts = np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), 2 * rows.indptr
     doubled = sp.csr_array(parts, shape=X.shape)
-    expected = costs(feature_fragility(model, rows, y))
-    assert costs(feature_fragility(model, doubled, y)) == expected
+    expected = costs(zeroed(model, rows, y))
+    assert costs(zeroed(model, doubled, y)) == expected
     rows.indices[3] = 10**6
     with pytest.raises(ValueError, match="column index outside"):
-        feature_fragility(model, rows, y)
+        zeroed(model, rows, y)
 
 
 def test_ties_are_decided_as_the_model_decides_them():
@@ -223,8 +226,8 @@ def test_ties_are_decided_as_the_model_decides_them():
     X, y = np.array([[-1.0], [1.0]]), np.array([0, 1])
     model = SVC(kernel="linear").fit(X, y)
     expected = by_hand(lambda Z: model.score(Z, y), X, {"x0": [0]})
-    assert costs(feature_fragility(model, X, y)) == expected
-    found = feature_fragility(model, np.vstack([X, X[1:]]), np.array([0, 1, 1]))
+    assert costs(zeroed(model, X, y)) == expected
+    found = zeroed(model, np.vstack([X, X[1:]]), np.array([0, 1, 1]))
     assert found.cost[0] == pytest.approx(1 / 3)
 
 
@@ -233,5 +236,5 @@ def test_it_says_whether_features_are_missing_or_read_as_zero(rng):
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
     known = feature_fragility(model, X, y, deleted_as="nan")
     assert "lost with each feature missing (the model knows), of" in repr(known)
-    zero = feature_fragility(model, X, y)
+    zero = zeroed(model, X, y)
     assert "lost with each feature deleted (read as zero), of" in repr(zero)

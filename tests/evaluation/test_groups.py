@@ -10,7 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import (
+    certify,
+    contest,
     feature_fragility,
     perturbed_scorer,
     robustness_curve,
@@ -86,6 +89,40 @@ def test_noise_with_groups_by_name_and_the_scorer(rng):
     assert curve.mean[0, 1] < curve.mean[0, 0]
     scorer = perturbed_scorer("delete_groups", 0.5, groups=GROUPS)
     assert scorer(model, X, y) < 1
+
+
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_attacks_and_noise_take_groups_of_columns(space, rng):
+    X = pd.DataFrame(rng.integers(0, 3, size=(150, 3)).astype(str), columns=[*"abc"])
+    X = X if space == "model" else X.astype(float)
+    y = ((X["a"] == X["a"][0]) & (X["b"] != X["b"][1])).astype(int)
+    steps = [OneHotEncoder(sparse_output=False)] if space == "model" else []
+    model = make_pipeline(*steps, LogisticRegression()).fit(X, y)
+    options = {"random_state": 0, "space": space}
+    groups = {"g": ["a", "b"]}
+    curve = robustness_curve(
+        model, X, y, FeatureDeletion(), [0, 1, 2], groups=groups, **options
+    )
+    behind = [range(6), range(6, 9)] if space == "model" else [[0, 1], [2]]
+    rows = model[:-1].transform(X) if steps else X
+    certified = certify(model[-1], rows, y, groups=[list(part) for part in behind])
+    np.testing.assert_array_equal(curve.mean[0], certified.accuracy_at([0, 1, 2]))
+    noisy = robustness_curve(model, X, y, Dropout(), [0.5], groups=groups, **options)
+    assert noisy.mean[0, 0] < curve.mean[0, 0]
+    own = FeatureDeletion(groups=[[0, 1]])
+    with pytest.raises(ValueError, match="have none of their own"):
+        robustness_curve(model, X, y, own, [1], groups=groups, **options)
+
+
+@pytest.mark.parametrize("perturb", ["delete_groups", "missing_groups"])
+def test_contests_know_groups(perturb, rng):
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=[*"abcd"])
+    y = (X["a"] > 0).astype(int)
+    trees = {"trees": HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=5)}
+    found = contest(trees, X, y, perturb, 1.0, groups=GROUPS, cv=2)
+    assert found.clean.mean() > 0.7 > found.damaged.mean()
+    with pytest.raises(ValueError, match="'arm' names the feature 'z', which X does"):
+        contest(trees, X, y, perturb, 1.0, groups={"arm": ["z"]}, cv=2)
 
 
 def test_which_two_outages_hurt_most(rng):

@@ -29,6 +29,8 @@ def test_certificates_are_those_of_the_votes():
     right = model.predict(X) == y
     assert found.accuracy_at(0) == right.mean() == model.score(X, y)
     assert found.accuracy_at(1) == np.mean(right & (votes.budget > 1))
+    gone = found.accuracy_at(1, missing=True)
+    assert gone == np.mean(right & (votes.deletion_budget > 1))
     assert "deletion_budget" in found.to_dict()
     assert certify(model, X, None).correct is None
     with pytest.raises(ValueError, match="does not pick features"):

@@ -19,7 +19,7 @@ def tiny(monkeypatch):
     """Any size is the tiny one, which needs no data; remembers what was asked for."""
     asked, real = [], command.run
 
-    def run(name, size, out, progress) -> Report:
+    def run(name, size, out, progress, n_jobs) -> Report:
         asked.append((name, size, out))
         return real(name, "tiny", out, progress=progress)
 

@@ -26,7 +26,9 @@ def test_the_tiny_version_writes_table_page_and_plot(name, tmp_path, monkeypatch
     )
     with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(report.rows) == len(lines) > 1
+    assert len(rows) == len(report.rows) > 1
+    assert lines[-1].startswith(f"{name}: {len(lines)} of {len(lines)} parts")
+    assert "about 0 s left" in lines[-1]
     values = np.array([float(row[experiment.layout.value]) for row in rows])
     assert np.isfinite(values).all()
     page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
@@ -67,6 +69,11 @@ def test_unknown_names_are_refused_in_one_sentence():
         run("nothing")
     with pytest.raises(ValueError, match="size='huge' is not known"):
         run(next(iter(EXPERIMENTS)), "huge")
+
+
+def test_processes_give_the_same_rows():
+    alone, shared = (run("teo-table1", "tiny", None, n_jobs=n) for n in (1, 2))
+    assert alone.rows == shared.rows
 
 
 def test_a_run_repeats_itself():

@@ -80,6 +80,8 @@ def test_a_column_named_by_a_number_goes_before_its_place():
         ("abcd", TypeError, "groups must be a dictionary"),
         ([[0], 1, 2, 3], TypeError, "got lists and labels together"),
         (["x", "y"], ValueError, "one label for each of the 4 features; got 2"),
+        (["x", "x", None, "y"], ValueError, "each feature; feature 2 has None"),
+        ([1.0, np.nan, 1.0, 2.0], ValueError, "each feature; feature 1 has nan"),
     ],
     ids=str,
 )

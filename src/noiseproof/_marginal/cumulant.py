@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._marginal.objective import Loss, Term
-from noiseproof._rows import Array, Design, EntryBlock, host
+from noiseproof._marginal.objective import Expansion, Loss, Term
+from noiseproof._rows import Array, DenseBlock, Design, EntryBlock, host
 from noiseproof.noise import Cumulants, Noise
 
 _SIGNS = (-1.0, 1.0)
@@ -87,8 +87,8 @@ class CumulantTerm(Term):
         Gradient of Σ c linear m.
     theta : array of shape (k, d + 1)
         Where the term is.
-    K : array of shape (k, n)
-        Cumulant of every score there.
+    known : array of shape (k, n), or None
+        Cumulant of every score there, once somebody has asked for it.
     """
 
     design: Design
@@ -99,7 +99,7 @@ class CumulantTerm(Term):
     fit_intercept: bool
     linear: Array
     theta: Array
-    K: Array
+    known: Array | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,6 +108,10 @@ class CumulantTerm(Term):
     @property
     def origin(self) -> Array:
         return self.design.hold(np.zeros(self.shape))
+
+    @property
+    def on_device(self) -> bool:
+        return self.design.on_device
 
     @property
     def bound(self) -> float | Array:
@@ -139,7 +143,17 @@ class CumulantTerm(Term):
         return self.noise.cumulants(np.zeros_like(w), sign * w)
 
     def at(self, theta: Array) -> Self:
-        W, b = self.split(theta)
+        return replace(self, theta=theta, known=None)
+
+    @property
+    def K(self) -> Array:
+        """Cumulant of every score, (k, n)."""
+        if self.known is None:
+            self.known = self._cumulants()
+        return self.known
+
+    def _cumulants(self) -> Array:
+        W, b = self.split(self.theta)
         K = self.signs * b[:, None]
         for k, w in enumerate(W):
             for sign in _SIGNS:
@@ -147,15 +161,17 @@ class CumulantTerm(Term):
             for block, entries in self.stored(k, w):
                 K[k, block.rows] += block.row_sums(entries.value)
         K[np.isnan(K)] = np.inf
-        return replace(self, theta=theta, K=K)
+        return K
 
     def ray(self, P: Array) -> Callable[[Array], Self]:
         """Cumulants have no short cut: each step is a pass."""
         return lambda alpha: self.at(self.theta + alpha[:, None] * P)
 
     def restrict(self, classes: Any) -> Self:
-        names = ("signs", "linear", "theta", "K")
-        return replace(self, **{name: getattr(self, name)[classes] for name in names})
+        names = ("signs", "linear", "theta")
+        parts = {name: getattr(self, name)[classes] for name in names}
+        known = None if self.known is None else self.known[classes]
+        return replace(self, **parts, known=known)
 
     @cached_property
     def value(self) -> Array:
@@ -181,9 +197,50 @@ class CumulantTerm(Term):
         return self.linear + self.join(G, (self.signs * first).sum(axis=1))
 
     def hessian(self, majorized: NDArray[np.bool_] | None = None) -> CumulantCurvature:
+        self._refuse(majorized)
+        return CumulantCurvature(self, *self._slopes)
+
+    def _refuse(self, majorized: NDArray[np.bool_] | None) -> None:
         if majorized is not None and majorized.any():
             raise TypeError("a loss of the cumulant has no quadratic majoriser")
-        return CumulantCurvature(self, *self._slopes)
+
+    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+        self._refuse(majorized)
+
+        def work(block: DenseBlock) -> list[Array]:
+            parts = [self._expand(block, k) for k in range(len(self.theta))]
+            return [np.array(part) for part in zip(*parts, strict=True)]
+
+        value, gradient, matrix = self.design.total(work)
+        value += np.einsum("kd,kd->k", self.linear, self.theta)
+        return Expansion(value, np.zeros_like(value), gradient + self.linear, matrix)
+
+    def _expand(self, block: DenseBlock, k: int) -> tuple[Any, ...]:
+        """What a block of rows adds to the value, gradient and matrix of class k."""
+        W, b = self.split(self.theta)
+        sign, c = self.signs[k, block.rows, None], self.weights[block.rows]
+        t = sign * W[k]
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            if self.labels is None:
+                entries = self.noise.cumulants(block.x, t)
+            else:
+                totals = partial(block.group_totals, self.labels)
+                entries = self.noise.group_cumulants(block.x, t, totals)
+            K = sign[:, 0] * b[k] + entries.value.sum(axis=1)
+            K[np.isnan(K)] = np.inf
+            first, second = (c * part for part in self.loss.derivatives(K))
+            slopes = sign * entries.slope
+            if self.fit_intercept:
+                slopes = np.hstack([slopes, sign])
+            matrix = slopes.T @ (second[:, None] * slopes)
+            d = block.x.shape[1]
+            if self.labels is None:
+                matrix[range(d), range(d)] += first @ entries.curvature
+            else:
+                root = np.sign(block.x) * np.sqrt(entries.curvature)
+                together = self.labels[:, None] == self.labels
+                matrix[:d, :d] += (root.T @ (first[:, None] * root)) * together
+            return self.loss.value(K) @ c, first @ slopes, matrix
 
 
 class CumulantCurvature:

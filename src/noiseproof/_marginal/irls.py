@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from noiseproof._marginal.conjugate_gradient import dot, newton_gain, newton_step
+from noiseproof._marginal.conjugate_gradient import newton_gain, newton_step
+from noiseproof._marginal.factored import newton_steps
 from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
@@ -45,14 +45,10 @@ irls.needs_majorizer = True  # type: ignore[attr-defined]
 
 def _least_squares(point: Objective) -> tuple[Array, Array]:
     """The step to the minimum of the quadratic for each class, and what it gains."""
-    curvature = point.hessian(majorized=np.ones(point.shape[0], dtype=bool))
+    everybody = np.ones(point.shape[0], dtype=bool)
     if point.shape[1] > _FEW_FEATURES:
+        curvature = point.hessian(majorized=everybody)
         step = newton_step(curvature, point.gradient, _INNER_ACCURACY)
         return step.P, step.gain
-    P = np.stack(
-        [
-            -cho_solve(cho_factor(curvature.majorizer_matrix(k)), g)
-            for k, g in enumerate(point.gradient)
-        ]
-    )
-    return P, -0.5 * dot(P, point.gradient)
+    expansion = point.expansion(majorized=everybody)
+    return newton_steps(expansion.matrix, expansion.gradient)

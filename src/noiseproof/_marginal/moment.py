@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._marginal.objective import Exactness, Loss, Term
-from noiseproof._rows import Array, Design, RowCurvature, host
+from noiseproof._marginal.objective import Exactness, Expansion, Loss, Term
+from noiseproof._rows import Array, DenseBlock, Design, RowCurvature, host
 from noiseproof.noise import Noise, VarianceLaw
 
 _STIFF = 1000.0
@@ -61,12 +61,14 @@ class MomentLoss(Loss):
     ) -> Term:
         """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
         y, weights = design.hold(y), design.hold(weights)
-        W, none = design.hold(np.zeros((len(y), design.shape[1]))), np.zeros_like(y)
+        theta = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
+        none = np.zeros_like(y)
         noise = noise.on(range(design.shape[1]))
         law, labels = noise.variance_law(), noise.group_labels(design.shape[1])
         if labels is not None:
             design = design.grouped(labels, law.scale)
-        return MomentTerm(design, y, weights, law, self, intercept, W, none, none)
+        known = none, none
+        return MomentTerm(design, y, weights, law, self, intercept, theta, known)
 
     def mixture(self, *data: Any, plain: float, noisy: float) -> list[Term]:
         """One term, since the mean of the score is the same with and without noise."""
@@ -125,10 +127,10 @@ class MomentTerm(Term):
         The row loss.
     fit_intercept : bool
         Whether θ ends in an intercept.
-    W : array of shape (k, d)
-        The weights in θ.
-    m, v : arrays of shape (k, n)
-        Mean and variance of every score there.
+    theta : array of shape (k, d + 1)
+        Where the term is.
+    known : two arrays of shape (k, n), or None
+        Mean and variance of every score there, once somebody has asked for them.
     smoothing : float
         Standard deviation of extra noise on every score, which rounds off kinks.
     """
@@ -139,38 +141,58 @@ class MomentTerm(Term):
     law: VarianceLaw
     loss: MomentLoss
     fit_intercept: bool
-    W: Array
-    m: Array
-    v: Array
+    theta: Array
+    known: tuple[Array, Array] | None
     smoothing: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.W), self.W.shape[1] + self.fit_intercept
+        return self.theta.shape
+
+    @cached_property
+    def W(self) -> Array:
+        """The weights in θ."""
+        return self.split(self.theta)[0]
+
+    @property
+    def m(self) -> Array:
+        """Mean of every score, (k, n)."""
+        return self._moments()[0]
+
+    @property
+    def v(self) -> Array:
+        """Variance of every score, (k, n)."""
+        return self._moments()[1]
+
+    def _moments(self) -> tuple[Array, Array]:
+        if self.known is None:
+            W, b = self.split(self.theta)
+            m, v = self.design.moments(W, self.scaled, self.law.power)
+            m += b[:, None]
+            v += (self.law.constant * W**2).sum(axis=1, keepdims=True)
+            self.known = m, v
+        return self.known
 
     @property
     def origin(self) -> Array:
         return self.design.hold(np.zeros(self.shape))
 
     @property
+    def on_device(self) -> bool:
+        return self.design.on_device
+
+    @property
     def is_noisy(self) -> bool:
         return bool(np.any(self.law.constant) or np.any(self.law.scale))
 
     def at(self, theta: Array) -> Self:
-        W, b = self.split(theta)
-        m, v = self.design.moments(W, self.law.scale * W, self.law.power)
-        m += b[:, None]
-        v += (self.law.constant * W**2).sum(axis=1, keepdims=True)
-        return replace(self, W=W, m=m, v=v)
+        return replace(self, theta=theta, known=None)
 
     def restrict(self, classes: Any) -> Self:
-        return replace(
-            self,
-            y=self.y[classes],
-            W=self.W[classes],
-            m=self.m[classes],
-            v=self.v[classes],
-        )
+        m, v = self.known or (None, None)
+        known = None if m is None or v is None else (m[classes], v[classes])
+        theta, y = self.theta[classes], self.y[classes]
+        return replace(self, y=y, theta=theta, known=known)
 
     def smoothed(self, smoothing: float) -> Self:
         return replace(self, smoothing=smoothing)
@@ -229,9 +251,65 @@ class MomentTerm(Term):
             step = alpha[:, None]
             # rounding may leave a variance just below zero
             v = np.maximum(self.v + step * (e + step * u), 0.0)
-            return replace(self, W=self.W + step * P_w, m=self.m + step * a, v=v)
+            known = self.m + step * a, v
+            return replace(self, theta=self.theta + step * P, known=known)
 
         return point
+
+    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+        def work(block: DenseBlock) -> list[Array]:
+            parts = [self._expand(block, k, one) for k, one in enumerate(majorized)]
+            return [np.array(part) for part in zip(*parts, strict=True)]
+
+        return Expansion(*self.design.total(work))
+
+    def _expand(self, block: DenseBlock, k: int, majorized: bool) -> tuple[Any, ...]:
+        """What a block of rows adds to the value, gap, gradient and matrix of class k.
+
+        With u = ∂v/∂w, a row adds mm x xᵀ + mv (x uᵀ + u xᵀ) + vv u uᵀ to the matrix,
+        and h_v times the second derivative of v.
+        """
+        X, law, design = block.x, self.law, self.design
+        w, c = self.W[k], self.weights[block.rows]
+        m = X @ w + self.theta[k, -1] * self.fit_intercept
+        U = 2 * design.variance_slopes(block, self.scaled[k], law.power)
+        U += 2 * law.constant * w
+        v = 0.5 * (U @ w)
+        row = self.y[k, block.rows], m, v + self.smoothing**2
+        losses = self.loss.value(*row)
+        gap = losses - self.loss.value(*row[:2], v) if self.smoothing else np.zeros(1)
+        slope_m, slope_v = (c * slope for slope in self.loss.slopes(*row))
+        own = 2 * design.variance_gram(block, slope_v, law.scale, law.power)
+        own += np.diag(2 * law.constant * slope_v.sum() + np.zeros(len(w)))
+        if majorized:
+            mm, mv, vv = 2 * slope_v, np.zeros_like(m), np.zeros_like(m)
+        else:
+            mm, mv, vv = (c * part for part in self.loss.curvatures(*row))
+        matrix = own + _gram(X, U, mm, mv, vv)
+        gradient = slope_m @ X + slope_v @ U
+        if self.fit_intercept:
+            border = mm @ X + mv @ U
+            gradient = np.append(gradient, slope_m.sum())
+            matrix = np.block([[matrix, border[:, None]], [border, mm.sum()]])
+        return losses @ c, (c * gap).sum(), gradient, matrix
+
+
+def _gram(X: Array, U: Array, mm: Array, mv: Array, vv: Array) -> Array:
+    """Xᵀ mm X + Xᵀ mv U + Uᵀ mv X + Uᵀ vv U, for weights of rows.
+
+    Where vv is negative, as that of bounds is, completing the square leaves products of
+    a matrix with itself, for which BLAS needs half the time.
+    """
+    if not mv.any() and not vv.any() and np.all(mm >= 0):
+        X = X * np.sqrt(mm)[:, None]
+        return np.asarray(X.T @ X)
+    if np.all(vv < 0):
+        ratio = mv / vv
+        U = (U + ratio[:, None] * X) * np.sqrt(-vv)[:, None]
+        X = X * np.sqrt(np.maximum(mm - mv * ratio, 0.0))[:, None]
+        return np.asarray(X.T @ X - U.T @ U)
+    both = X * mv[:, None] + U * vv[:, None]
+    return np.asarray(X.T @ (X * mm[:, None] + U * mv[:, None]) + U.T @ both)
 
 
 class MomentCurvature:
@@ -307,19 +385,6 @@ class MomentCurvature:
         return self.term.design.scaled_rows(
             rows, np.sqrt(self.h.mm[k, rows]), self.term.fit_intercept
         )
-
-    def majorizer_matrix(self, k: int) -> Array:
-        design, weights = self.term.design, self.h.mm[k]
-        matrix = design.gram(weights)
-        if design.plain is design:
-            matrix[np.diag_indices_from(matrix)] += self._diagonals[1][k]
-        else:
-            matrix += design.variance_gram(self.h.v[k])
-        if not self.term.fit_intercept:
-            return matrix
-        row, none = weights[None, :], np.zeros((1, len(matrix)))
-        column = design.pullback(row, np.zeros_like(row), none, 2)
-        return np.block([[matrix, column.T], [column, weights.sum()]])
 
     def restrict(self, classes: Any) -> MomentCurvature:
         part = MomentCurvature(self.term.restrict(classes), self.h.restrict(classes))

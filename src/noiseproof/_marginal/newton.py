@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
+from noiseproof._marginal.factored import factored_newton
 from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
@@ -14,7 +15,7 @@ from noiseproof._stop import Stop
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
 # With few features passes cost little: be exact, and thorough at the end
-_FEW_FEATURES = 32
+_FEW_FEATURES = 100
 _EXACT = 1e-6
 _THOROUGH = 1e-3
 _SUFFICIENT = 1e-4  # Armijo's constant
@@ -37,6 +38,8 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
+    if start.shape[1] <= _FEW_FEATURES and not start.on_device:
+        return factored_newton(start, stop)
     search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):
         if search.advance(n_iter):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,29 @@ class Loss:
         ]
 
 
+class Expansion(NamedTuple):
+    """A sum over rows to second order around some θ: small arrays, which add up.
+
+    Parameters
+    ----------
+    value, gap : arrays of shape (k,)
+        Value of each class, and what smoothing adds to it.
+    gradient : array of shape (k, d + 1)
+        Gradient of each class.
+    matrix : array of shape (k, d + 1, d + 1)
+        Second derivatives of each class, or those of its majoriser.
+    """
+
+    value: Array
+    gap: Array
+    gradient: Array
+    matrix: Array
+
+    def plus(self, other: Expansion) -> Expansion:
+        """The expansion of a sum."""
+        return Expansion(*map(np.add, self, other))
+
+
 class ThetaLayout:
     """How the parameters θ of a term are laid out: weights, then the intercept."""
 
@@ -108,7 +131,8 @@ class Term(ThetaLayout):
     The curvature that `hessian` returns is a symmetric matrix per class, known by its
     `diagonal` (k, d + 1), its `product(P)` with one vector per class, its
     `stiff_rows(k)`, those whose curvature dwarfs the rest, scaled, or None, and its
-    `restrict(classes)`; with a majoriser also by its `majorizer_matrix(k)`.
+    `restrict(classes)`. With few features `expansion` is better: all that a Newton
+    step needs, matrix included, in one pass.
     """
 
     loss: Loss
@@ -120,8 +144,13 @@ class Term(ThetaLayout):
 
     @property
     def origin(self) -> Array:
-        """θ = 0, (k, d + 1), stored where the data is."""
-        raise NotImplementedError
+        """θ = 0, stored where the data is."""
+        return np.zeros(self.shape)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether its rows, and θ with them, are arrays of another library."""
+        return False
 
     @property
     def is_noisy(self) -> bool:
@@ -152,8 +181,15 @@ class Term(ThetaLayout):
         """Second derivatives; for the `majorized` classes those of the majoriser."""
         raise NotImplementedError
 
+    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+        """Value, gradient and second derivatives here: one pass over the data.
+
+        The matrices of the `majorized` classes are those of the majoriser.
+        """
+        raise NotImplementedError
+
     def at(self, theta: Array) -> Self:
-        """The term at another θ: one pass over the data."""
+        """The term at another θ; what is asked for there costs a pass over the data."""
         raise NotImplementedError
 
     def ray(self, P: Array) -> Callable[[Array], Self]:
@@ -213,6 +249,11 @@ class Objective:
         return max(term.loss.kink_width for term in self.terms)
 
     @property
+    def on_device(self) -> bool:
+        """Whether rows and θ are arrays of another library."""
+        return any(term.on_device for term in self.terms)
+
+    @property
     def is_noisy(self) -> bool:
         """Whether the features have noise, which rounds kinks off, too."""
         return all(term.is_noisy for term in self.terms)
@@ -235,7 +276,7 @@ class Objective:
     @cached_property
     def penalized(self) -> Array:
         """1 for each weight and 0 for the intercept, (d + 1,)."""
-        ones = np.ones(self.shape[1])
+        ones = np.ones_like(self.theta[0])
         if self.fit_intercept:
             ones[-1] = 0.0
         return ones
@@ -257,10 +298,33 @@ class Objective:
         """What accuracy is relative to: the value, unless that vanishes, (k,)."""
         return np.maximum(np.abs(self.value), _VANISHED * self.null_value)
 
-    @property
+    @cached_property
     def smoothing_gap(self) -> Array:
         """How far the smoothed objective lies above the true one here, (k,)."""
         return _total(term.smoothing_gap for term in self.terms)
+
+    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+        """Value, gradient and second derivatives here, all in one pass over the data.
+
+        The matrices of the `majorized` classes are those of the majoriser.
+        """
+        parts = [term.expansion(majorized) for term in self.terms]
+        value, gap, gradient, matrix = reduce(Expansion.plus, parts)
+        w = self.theta * self.penalized
+        value += 0.5 * np.einsum("kd,kd->k", w, w)
+        matrix += np.diag(self.penalized)
+        found = Expansion(value, gap, gradient + w, matrix)
+        self._remember(found)
+        return found
+
+    def known_at(self, theta: Array, expansion: Expansion) -> Self:
+        """The objective at another θ, where its expansion is known already."""
+        point = self.at(theta)
+        point._remember(expansion)
+        return point
+
+    def _remember(self, expansion: Expansion) -> None:
+        self.value, self.smoothing_gap, self.gradient, _ = expansion
 
     def is_small(self, gain: Array, tol: float) -> NDArray[np.bool_]:
         """Whether a possible `gain` is too small to go on, for each class."""
@@ -274,7 +338,7 @@ class Objective:
         return Curvature(parts, self.penalized, self.is_convex, nothing)
 
     def at(self, theta: Array) -> Self:
-        """The objective at another θ: one pass over the data."""
+        """The objective at another θ; to ask for anything there costs a pass."""
         return replace(self, terms=[t.at(theta) for t in self.terms], theta=theta)
 
     def ray(self, P: Array) -> Callable[[Array], Objective]:
@@ -356,7 +420,8 @@ class Curvature:
         """Product with one vector per class: one pass over the data."""
         total = _total(part.product(P) for part in self.parts)
         total += P * self.penalized
-        total[:, -1] += self.lent * P[:, -1]
+        if self.lent.any():
+            total[:, -1] += self.lent * P[:, -1]
         return total
 
     def stiff_rows(self, k: int) -> Any:
@@ -364,11 +429,6 @@ class Curvature:
         found = [part.stiff_rows(k) for part in self.parts]
         found = [rows for rows in found if rows is not None]
         return stack(found) if len(found) > 1 else found[0] if found else None
-
-    def majorizer_matrix(self, k: int) -> Array:
-        """The curvature of class `k`, all of it a majoriser's, as a dense matrix."""
-        parts = _total(part.majorizer_matrix(k) for part in self.parts)
-        return parts + np.diag(self.penalized)
 
     def restrict(self, classes: Any) -> Curvature:
         """The matrices of some classes only."""

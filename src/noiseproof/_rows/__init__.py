@@ -13,7 +13,7 @@ from noiseproof._rows.arrays import (
     given,
     host,
 )
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.foreign import numpy_type, placed
 from noiseproof._rows.matrices import (
@@ -68,6 +68,7 @@ __all__ = [
     "READ",
     "Array",
     "Container",
+    "DenseBlock",
     "Design",
     "EntryBlock",
     "RowCurvature",

@@ -1,10 +1,10 @@
 """Arrays of torch and CuPy, on whatever device, under NumPy's names.
 
-Losses, objective and solvers are written with NumPy's functions. NumPy lets other
-arrays answer those (`__array_ufunc__`, `__array_function__`); `DeviceArray` does so with
-the functions of the library that its numbers are stored in. So there is one copy of
-every formula, and what is computed of NumPy arrays is not touched. Nothing leaves the
-device but through `host`, which is asked for where solvers decide: one number a class.
+Losses, objective and solvers are written with NumPy's functions, which other arrays may
+answer (`__array_ufunc__`, `__array_function__`). `DeviceArray` does, with the functions
+of the library that holds its numbers. So there is one copy of every formula, and what
+NumPy does with its own arrays is not touched. Nothing leaves the device except through
+`host`, which is asked for where solvers decide: one number a class.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_foreign(X: Any) -> bool:
 
 
 def namespace(x: Any) -> Any:
-    """The functions of the library that an array belongs to, by their standard names."""
+    """The functions of an array's library, by their standard names."""
     try:
         from array_api_compat import array_namespace
     except ImportError as error:
@@ -159,6 +159,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError(f"np.{function.__name__} is not known on a device")
         return _FUNCTIONS[function.__name__](self, *arguments, **options)
 
+    # the two most frequent ones without the way through NumPy
+    def __mul__(self, other: Any) -> Any:
+        return self.wrap(self.raw * self.like(other))
+
+    def __add__(self, other: Any) -> Any:
+        return self.wrap(self.raw + self.like(other))
+
     def wrap(self, raw: Any) -> DeviceArray:
         """A result of the library."""
         return DeviceArray(raw, self.xp)
@@ -208,7 +215,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return np.dtype(str(self.raw.dtype).rpartition(".")[2])
 
     @property
-    def T(self) -> DeviceArray:
+    def T(self) -> DeviceArray:  # noqa: N802
         return self.wrap(self.raw.T)
 
     def __len__(self) -> int:

@@ -11,14 +11,20 @@ and neither the entrywise power of X nor a matrix of variances is ever stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof._rows.threads import Workers
+
 Array = NDArray[np.float64]
+
+_BLOCK_ENTRIES = 1 << 16  # ½ MiB of float64: a block and what is made of it in cache
+_BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
 
 
 class RowCurvature(NamedTuple):
@@ -62,10 +68,48 @@ class EntryBlock:
         raise NotImplementedError
 
 
+class DenseBlock(EntryBlock):
+    """Some rows of a dense matrix."""
+
+    columns = slice(None)
+
+    def __init__(self, rows: slice, x: Array):
+        self.rows = rows
+        self.x = x
+
+    @cached_property
+    def _squares(self) -> Array:
+        return self.x * self.x
+
+    def to_the(self, power: int) -> Array:
+        """The entries to the power 1 or 2."""
+        return self._squares if power == 2 else self.x
+
+    def spread(self, w: Array) -> Array:
+        return w[None, :]
+
+    def repeat(self, c: Array) -> Array:
+        return c[:, None]
+
+    def row_sums(self, entries: Array) -> Array:
+        return entries.sum(axis=1)
+
+    def column_sums(self, entries: Array, out: Array) -> None:
+        out += entries.sum(axis=0)
+
+    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
+        entries = np.broadcast_to(entries, self.x.shape)
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        return np.add.reduceat(entries[:, order], starts, axis=1)[:, labels]
+
+
 class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
+    # whether the rows are arrays of another library, which SciPy and Numba cannot read
+    on_device: ClassVar[bool] = False
 
     @property
     def plain(self) -> Design:
@@ -129,13 +173,46 @@ class Design:
         """
         raise NotImplementedError
 
-    def variance_gram(self, weights: Array) -> Array:
-        """Σ_i weights_i times the second derivative of v_i in W, dense, (d, d)."""
+    def total(self, work: Callable[[DenseBlock], list[Array]]) -> list[Array]:
+        """Sum of the arrays that `work` returns for each block of rows, made dense.
+
+        One pass that threads share, for few features, where everything that is summed
+        over rows is small. `work` must return new arrays: they are added in place.
+        """
+        n = self.shape[0]
+        size = max(16, _BLOCK_ENTRIES // max(1, self.shape[1]))
+        workers = Workers(blas=True)
+        threads = workers.at_most(1 + n // (_BLOCKS_PER_THREAD * size))
+        cuts = np.linspace(0, n, threads + 1).astype(int).tolist()
+
+        def run(part: tuple[int, int]) -> list[Array]:
+            sums: list[Array] = []
+            for low in range(part[0], part[1], size):
+                rows = slice(low, min(part[1], low + size))
+                found = work(DenseBlock(rows, self.dense_rows(rows)))
+                if sums:
+                    for whole, piece in zip(sums, found, strict=True):
+                        whole += piece
+                else:
+                    sums = found
+            return sums
+
+        pieces = workers.map(run, list(pairwise(cuts)), light=n <= size)
+        return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
+
+    def dense_rows(self, rows: slice) -> Array:
+        """Some rows as an array of float64 in C order, missing entries zero."""
         raise NotImplementedError
 
-    def gram(self, weights: Array) -> Array:
-        """Xᵀ diag(weights) X, dense, (d, d)."""
-        raise NotImplementedError
+    def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
+        """Half the slope of v in w for each row of a block, given S of one class."""
+        return block.to_the(power) * s
+
+    def variance_gram(
+        self, block: DenseBlock, weights: Array, scale: float | Array, power: int
+    ) -> Array:
+        """Half the second derivative in w of Σ_i weights_i v_i over a block, (d, d)."""
+        return np.diag(scale * (weights @ block.to_the(power)))
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
         """Some rows times `scale`, with a column of ones if asked, dense or sparse."""

@@ -1,8 +1,9 @@
 """X as the model gets it: dense, sparse or a data frame, with entries deleted.
 
-A perturbation decides which entries go; what X is stored in decides how. Whatever comes
-in goes to the model: sparse stays sparse, a frame keeps its names and, where it can,
-its dtypes. A dense copy is made once and overwritten by every draw.
+A perturbation decides which entries go; what X is stored in decides how: as zero, as
+NaN, or as the mean of their column, which is what an imputer would write. Whatever
+comes in goes to the model: sparse stays sparse, a frame keeps its names and, where it
+can, its dtypes. A dense copy is made once and overwritten by every draw.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from noiseproof._rows.matrices import canonical
 
 Mask = NDArray[np.bool_]
 
-_FILLS = {"zero": 0, "nan": np.nan}
+_FILLS = ("zero", "nan", "mean")
 _NUMBERS = "buif"  # kinds of dtypes
 
 
@@ -62,11 +63,16 @@ class Container:
 
 
 def contain(X: Any, deleted_as: str) -> Container:
-    """The container for X, or one clear sentence."""
+    """The container for X, or one clear sentence.
+
+    Of a sparse matrix an entry that goes is not stored any more, whatever it is called.
+    A word cannot be zero: it is empty then; nor has it a mean: then it is the commonest
+    word of its column.
+    """
     if deleted_as not in _FILLS:
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
-        return _Sparse(X, deleted_as)
+        return _Sparse(X)
     if hasattr(X, "columns"):
         return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
     return _Dense(np.asarray(X), deleted_as)
@@ -89,18 +95,19 @@ class _Dense(Container):
             )
         self.X, self.deleted_as, self.shape = X, deleted_as, X.shape
         self._buffer: NDArray[Any] | None = None
+        self._fill = _means(X) if deleted_as == "mean" else np.nan
 
     def present(self) -> Mask:
         return (self.X != 0) & (self.X == self.X)
 
     def without(self, deleted: Mask) -> Any:
         if self._buffer is None:
-            floats = self.deleted_as == "nan" and self.X.dtype.kind != "f"
+            floats = self.deleted_as != "zero" and self.X.dtype.kind != "f"
             self._buffer = np.empty_like(self.X, dtype=np.float64 if floats else None)
         if self.deleted_as == "zero":  # five times as fast as to copy and to overwrite
             return np.multiply(self.X, ~deleted, out=self._buffer)
         np.copyto(self._buffer, self.X)
-        np.copyto(self._buffer, np.nan, where=deleted)
+        np.copyto(self._buffer, self._fill, where=deleted)
         return self._buffer
 
     def numbers(self) -> Any:
@@ -134,20 +141,21 @@ class _Mixed(Container):
     """A pandas frame whose columns differ in dtype, words among them."""
 
     def __init__(self, frame: Any, deleted_as: str):
-        self.frame, self.deleted_as, self.shape = frame, deleted_as, frame.shape
-        words = frame.columns[[dtype.kind not in _NUMBERS for dtype in frame.dtypes]]
-        if deleted_as == "zero" and len(words):
-            raise ValueError(
-                f"Column {words[0]!r} of X holds no numbers, so a deleted entry cannot "
-                "be zero; use deleted_as='nan' or perturb='missing'."
-            )
+        if deleted_as == "mean":  # whole numbers have means that are not
+            whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "bui"]
+            frame = frame.astype(dict.fromkeys(whole, float))
+        self.frame, self.shape = frame, frame.shape
+        self._fills = [_fill(column, deleted_as) for _, column in frame.items()]
 
     def present(self) -> Mask:
         return self.frame.notna().to_numpy() & (self.frame != 0).to_numpy(bool)
 
     def without(self, deleted: Mask) -> Any:
-        after = self.frame.mask(deleted, _FILLS[self.deleted_as])
-        return after.astype(self.frame.dtypes) if self.deleted_as == "zero" else after
+        parts = zip(self.frame.items(), self._fills, deleted.T, strict=True)
+        after = {i: c.mask(gone, fill) for i, ((_, c), fill, gone) in enumerate(parts)}
+        found = type(self.frame)(after)
+        found.columns = self.frame.columns
+        return found
 
     def numbers(self) -> Any:
         return self.frame.to_numpy(dtype=np.float64)
@@ -157,16 +165,27 @@ class _Mixed(Container):
         return type(self.frame)(X, **names)
 
 
+def _means(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Means of the cells that are there, by column; zero where there are none."""
+    there = X == X
+    total = np.where(there, X, 0).sum(axis=0, dtype=np.float64)
+    return np.asarray(total / np.maximum(there.sum(axis=0), 1))
+
+
+def _fill(column: Any, deleted_as: str) -> Any:
+    """What a cell of this column of pandas becomes when it is lost."""
+    if deleted_as == "nan":
+        return np.nan
+    if column.dtype.kind in _NUMBERS:
+        return column.dtype.type(0) if deleted_as == "zero" else column.mean()
+    common = column.mode() if deleted_as == "mean" else ()
+    return common.iloc[0] if len(common) else None
+
+
 class _Sparse(Container):
     """CSR, where a deletion drops stored entries."""
 
-    def __init__(self, X: Any, deleted_as: str):
-        if deleted_as == "nan":
-            raise ValueError(
-                "Missing cells (NaN) would fill the zeros of a sparse matrix; use "
-                "perturb='delete' with deleted_as='zero', or pass X.toarray() if it "
-                "fits in memory."
-            )
+    def __init__(self, X: Any):
         rows = canonical(X)
         if np.any(rows.data == 0):
             rows = rows.copy()
@@ -201,7 +220,7 @@ class _Sparse(Container):
         return self.X
 
     def fork(self) -> Container:
-        return _Sparse(self.X, "zero")
+        return _Sparse(self.X)
 
 
 def n_missing(X: Any) -> int:

@@ -152,9 +152,8 @@ class CSRDesign(Design):
         signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
         return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
 
-    def gram(self, weights: Array) -> Array:
-        X = self._matrix()
-        return np.asarray((X.T @ X.multiply(weights[:, None])).todense())
+    def dense_rows(self, rows: slice) -> Array:
+        return np.asarray(self._matrix()[rows].toarray(), dtype=np.float64)
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
         block = self._matrix()[rows].astype(np.float64)

@@ -9,7 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.base import (
+    Array,
+    DenseBlock,
+    Design,
+    EntryBlock,
+    RowCurvature,
+)
 from noiseproof._rows.matrices import entries
 from noiseproof._rows.threads import Workers
 
@@ -165,12 +171,9 @@ class DenseDesign(Design):
         mean, variance, sum_a, sum_b = self._share(len(P), work, power)
         return mean + 2 * S * variance, sum_a, sum_b
 
-    def gram(self, weights: Array) -> Array:
-        d = self.shape[1]
-        out = np.zeros((d, d))
-        for rows, B in self._blocks():
-            out += (B * weights[rows, None]).T @ B
-        return out
+    def dense_rows(self, rows: slice) -> Array:
+        block = np.ascontiguousarray(self.X[rows], dtype=np.float64)
+        return block if self._clean else np.nan_to_num(block, nan=0.0)
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Array:
         block = np.nan_to_num(self.X[rows].astype(np.float64), nan=0.0)
@@ -181,31 +184,3 @@ class DenseDesign(Design):
     def entry_blocks(self) -> Iterator[EntryBlock]:
         for rows, B in self._blocks():
             yield DenseBlock(rows, B)
-
-
-class DenseBlock(EntryBlock):
-    """Some rows of a dense matrix."""
-
-    columns = slice(None)
-
-    def __init__(self, rows: slice, x: Array):
-        self.rows = rows
-        self.x = x
-
-    def spread(self, w: Array) -> Array:
-        return w[None, :]
-
-    def repeat(self, c: Array) -> Array:
-        return c[:, None]
-
-    def row_sums(self, entries: Array) -> Array:
-        return entries.sum(axis=1)
-
-    def column_sums(self, entries: Array, out: Array) -> None:
-        out += entries.sum(axis=0)
-
-    def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
-        entries = np.broadcast_to(entries, self.x.shape)
-        order = np.argsort(labels, kind="stable")
-        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
-        return np.add.reduceat(entries[:, order], starts, axis=1)[:, labels]

@@ -1,4 +1,4 @@
-"""Data on a device, dense or CSR, of torch or CuPy: matrix products, all classes at once."""
+"""Data on a device, dense or CSR, of torch or CuPy: products, all classes at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from noiseproof._rows.arrays import (
     is_foreign,
     namespace,
 )
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
-from noiseproof._rows.dense import DenseBlock
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.foreign import (
     build_csr,
     csr_parts,
@@ -36,6 +35,8 @@ class DeviceDesign(Design):
     data are float64, too, where values and gradients are made of them; the products of
     the curvature, by far the most, which only tell where to go next, are float32.
     """
+
+    on_device = True
 
     @classmethod
     def holds(cls, X: Any) -> bool:
@@ -128,7 +129,9 @@ class DeviceDesign(Design):
     def curvature_product(
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        P, SP, a0, e0 = self._raw(P, 2 * S * P, a0[:, None], e0[:, None])
+        P, SP, a0 = self._raw(P, 2 * S * P, a0[:, None])
+        some = isinstance(e0, DeviceArray) or e0.any()  # most noises have none
+        (e0,) = self._raw(e0[:, None]) if some else (0.0,)
         parts = self._raw(h.mm, h.mv, h.vv)
 
         def work(rows: slice, block: Any) -> list[Any]:
@@ -142,10 +145,9 @@ class DeviceDesign(Design):
         mean, variance, sum_a, sum_b = self._sums(work, exact=False)
         return mean + 2 * S * variance, sum_a, sum_b  # type: ignore[return-value]
 
-    def gram(self, weights: Array) -> Array:
-        (w,) = self._raw(weights)
-        (total,) = self._sums(lambda rows, block: [block.gram(w[rows])], exact=True)
-        return total  # type: ignore[return-value]
+    def take(self, rows: NDArray[Any]) -> Design:
+        """A design of some of the rows, in order."""
+        return DeviceDesign(self._matrix.take(*self._raw(rows)))
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
         block = self._here.wrap(self._matrix.dense(*self._raw(rows)))
@@ -191,8 +193,8 @@ class _Dense:
         """Σ_i A_i x_ij^q, (k, d)."""
         return _cast(A, self.data) @ self.power(q)
 
-    def gram(self, w: Any) -> Any:
-        return (self.data * w[:, None]).T @ self.data
+    def take(self, rows: Any) -> Any:
+        return self.data[rows]
 
     def dense(self, rows: Any) -> Any:
         return self.data[rows]
@@ -249,24 +251,29 @@ class _Sparse:
     def pull(self, A: Any, q: int = 1) -> Any:
         return (self._matrix(q, True) @ _cast(A, self.data).T).T
 
-    def gram(self, w: Any) -> Any:
-        everything = self.dense(slice(None))
-        return (everything * w[:, None]).T @ everything
+    def _chosen(self, rows: Any) -> tuple[Any, Any]:
+        """The new row of each entry, and which entries are in one of the `rows`."""
+        xp = self.xp
+        place = xp.full_like(self.indptr[:-1], -1)
+        new = xp.arange(rows.shape[0], dtype=place.dtype, device=device_of(rows))
+        place[rows] = new
+        place = place[self.entry_rows]
+        return place, place >= 0
+
+    def take(self, rows: Any) -> Any:
+        """Some rows, in order, as a matrix of the library."""
+        _, kept = self._chosen(rows)
+        counts = (self.indptr[1:] - self.indptr[:-1])[rows]
+        ends = self.xp.cumulative_sum(counts, include_initial=True)
+        shape = (rows.shape[0], self.shape[1])
+        return build_csr(ends, self.indices[kept], self.data[kept], shape)
 
     def dense(self, rows: Any) -> Any:
         """Some rows with all their zeros."""
-        chosen = self.xp.arange(self.shape[0], device=device_of(self.data))[rows]
-        place = self.xp.full_like(self.indptr[:-1], -1)
-        place[chosen] = self.xp.astype(
-            self.xp.arange(len(chosen), device=device_of(self.data)), place.dtype
-        )
-        kept = place[self.entry_rows] >= 0
-        out = self.xp.zeros(
-            (len(chosen), self.shape[1]),
-            dtype=self.data.dtype,
-            device=device_of(self.data),
-        )
-        out[place[self.entry_rows][kept], self.indices[kept]] = self.data[kept]
+        place, kept = self._chosen(rows)
+        shape = (rows.shape[0], self.shape[1])
+        out = self.xp.zeros(shape, dtype=self.data.dtype, device=device_of(rows))
+        out[place[kept], self.indices[kept]] = self.data[kept]
         return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.threads import Workers
 
@@ -98,9 +98,19 @@ class GroupedDesign(CSRDesign):
         )
         return out, sums[0], sums[1]
 
-    def variance_gram(self, weights: Array) -> Array:
+    @cached_property
+    def _members(self) -> Array:
+        """1 where a feature belongs to a group, (d, groups)."""
+        return np.equal.outer(self.labels, np.arange(self._groups[1])).astype(float)
+
+    def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
+        return block.x * ((block.x * s) @ self._members)[:, self.labels]
+
+    def variance_gram(
+        self, block: DenseBlock, weights: Array, scale: float | Array, power: int
+    ) -> Array:
         together = self.labels[:, None] == self.labels
-        return np.asarray(2 * self._scale * self.plain.gram(weights) * together)
+        return scale * ((block.x * weights[:, None]).T @ block.x) * together
 
     @cached_property
     def squared_norms(self) -> Array:
@@ -109,8 +119,8 @@ class GroupedDesign(CSRDesign):
     def minimum(self) -> float:
         return self.plain.minimum()
 
-    def gram(self, weights: Array) -> Array:
-        return self.plain.gram(weights)
+    def dense_rows(self, rows: slice) -> Array:
+        return self.plain.dense_rows(rows)
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
         return self.plain.scaled_rows(rows, scale, with_one)

@@ -65,8 +65,8 @@ def _read_foreign(
     X = validate_data(estimator, read_foreign(X), reset=reset, skip_check_array=True)
     if X.shape[0] < ensure_min_samples or not X.shape[1]:
         raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) while "
-            "a minimum of 1 is required."
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
+            "while a minimum of 1 is required."
         )
     return X
 

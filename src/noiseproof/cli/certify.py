@@ -45,8 +45,10 @@ def certify(
 
     For a linear model this is exact: the smallest number of features whose deletion
     changes the prediction, whoever picks them; with --groups the smallest number of
-    sensors that must fail, each as a whole. The certified accuracy at a budget is
-    the share of rows that are right and stay right.
+    sensors that must fail, each as a whole. For a partition-ensemble it is a lower
+    bound for features that are changed to whatever values, and another for those that
+    go missing. The certified accuracy at a budget is the share of rows that are right
+    and stay right.
 
     \b
     Examples:
@@ -89,34 +91,51 @@ def _show(
 ) -> None:
     from noiseproof.cli.output import say, show_json, show_table
 
-    accuracy = certificates.accuracy_at(levels)
-    median = float(np.median(certificates.budget))
+    accuracy = {"certified_accuracy": certificates.accuracy_at(levels)}
+    median = {"median_budget": float(np.median(certificates.budget))}
+    if certificates.deletion_budget is not None:
+        missing = certificates.accuracy_at(levels, missing=True)
+        accuracy["certified_accuracy_missing"] = missing
+        median["median_deletion_budget"] = np.median(certificates.deletion_budget)
     risk = None if budget is None else certificates.risk_bound(budget)
     if json:
         show_json(
             {
                 "unit": certificates.unit,
                 "budgets": levels,
-                "certified_accuracy": accuracy,
-                "median_budget": median,
+                **(accuracy | median),
                 **({} if risk is None else {"budget": budget, "risk_bound": risk}),
                 "rows": certificates.to_dict(),
             }
         )
         return
-    n, exact = len(certificates.budget), int(certificates.exact.sum())
+    n = len(certificates.budget)
     say(f"Accuracy on {n:,} rows, proven for any change up to the budget:")
+    titles = "certified accuracy", "if they go missing"
+    shares = [[f"{share:.3f}" for share in column] for column in accuracy.values()]
     show_table(
         {
             f"budget ({certificates.unit})": [f"{level:g}" for level in levels],
-            "certified accuracy": [f"{share:.3f}" for share in accuracy],
+            **dict(zip(titles, shares, strict=False)),
         }
     )
-    say(
-        f"It takes {median:g} (median) to change a prediction; {exact:,} of them exact."
-    )
+    say(_takes(certificates, *median.values()))
     if risk is not None:
         say(
             "With 95 % confidence, a new row is or can be made wrong within "
             f"{budget:g} with probability at most {risk:.3f}."
         )
+
+
+def _takes(certificates: Any, median: float, missing: float | None = None) -> str:
+    """What it takes to change a prediction, in a sentence."""
+    if missing is None:
+        return (
+            f"It takes {median:g} (median) to change a prediction; "
+            f"{certificates.exact.sum():,} of them exact."
+        )
+    return (
+        f"It takes at least {median:g} {certificates.unit} (median) to change a "
+        f"prediction if they can be given any values, and {missing:g} if they go "
+        "missing."
+    )

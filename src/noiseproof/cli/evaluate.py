@@ -24,6 +24,7 @@ from noiseproof.cli.options import (
 )
 
 _SHOWN = 8  # of the most fragile columns
+_MOST_GROUPS = 20  # so many have 190 pairs, and some models predict once for each
 _PREDICTIONS, _LEAST = 10_000, 100  # of averaged models, and rows at least
 
 
@@ -36,6 +37,7 @@ def evaluate(
         typer.Option(
             help="What happens: missing (each cell is empty with the probability of "
             "the level, and the model knows), delete (it reads as zero), delete-count, "
+            "missing-groups or delete-groups (the same for each of the --groups), "
             "dropout, gaussian, laplace or poisson. Default: missing for models that "
             "were chosen for it, else delete."
         ),
@@ -50,8 +52,9 @@ def evaluate(
     """Score models on a table whose features die, get noisy or are attacked.
 
     Prints the accuracy (R² for quantities) at each level, and which columns or sensors
-    cost most when they are lost. Features are deleted behind the scaler, where nothing
-    means average; missing cells are empty in the table itself.
+    cost most when they are lost, sensors also two at a time. Features are deleted
+    behind the scaler, where nothing means average; missing cells are empty in the
+    table itself.
 
     \b
     Examples:
@@ -60,9 +63,11 @@ def evaluate(
       noiseproof evaluate model.npf test.csv -t y --noise missing --levels 0,0.5
       noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
+      noiseproof evaluate model.npf test.csv -t y --groups sensors.json \\
+        --noise delete-groups --levels 0,0.3
     """
     from noiseproof.cli.files import open_models, read_for
-    from noiseproof.evaluation import robustness_curve
+    from noiseproof.evaluation import as_perturbation, robustness_curve
 
     perturb = (
         parse_attack(attack) if attack else parse_perturbation(noise or "delete")[0]
@@ -71,7 +76,8 @@ def evaluate(
     saved = open_models(models)
     if not (attack or noise) and any(one.knows_missing for one in saved.values()):
         perturb = "missing"
-    known = perturb == "missing"
+    happening = as_perturbation(perturb)
+    known = happening.deleted_as == "nan"
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))
     d = first.split(table.X[:1])[1].shape[1]
@@ -79,18 +85,27 @@ def evaluate(
         {name: one.model for name, one in saved.items()},
         *(table.X, table.y, perturb),
         parse_levels(levels) if levels else _default_levels(perturb, d),
+        groups=sensors if happening.takes_groups else None,
         scoring=first.scoring,
         n_repeats=repeats,
         random_state=seed,
         space="input" if known else "model",
     )
+    kinds = {"cost": "column" if sensors is None else "group"}
+    if sensors is not None and 2 <= len(sensors) <= _MOST_GROUPS:
+        kinds["pair_cost"] = "pair of groups"
     fragile = {
-        name: _fragility(one, table, sensors, known) for name, one in saved.items()
+        kind: {
+            name: _fragility(one, table, sensors, known, pairs=key == "pair_cost")
+            for name, one in saved.items()
+        }
+        for key, kind in kinds.items()
     }
     if json:
-        _show_json(curve, fragile, table, data)
+        by_key = {key: fragile[kind] for key, kind in kinds.items()}
+        _show_json(curve, by_key, table, data)
     else:
-        _show_text(curve, fragile, table, "column" if sensors is None else "group")
+        _show_text(curve, fragile, table)
 
 
 def _default_levels(perturb: Any, d: int) -> list[float]:
@@ -104,9 +119,13 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
 
 
 def _fragility(
-    saved: Any, table: Any, sensors: dict[str, list[str]] | None, known: bool
+    saved: Any,
+    table: Any,
+    sensors: dict[str, list[str]] | None,
+    known: bool,
+    pairs: bool,
 ) -> Any:
-    """What losing each column, or each sensor, costs the model."""
+    """What losing each column, each sensor or each two of them costs the model."""
     from dataclasses import replace
 
     import numpy as np
@@ -116,12 +135,13 @@ def _fragility(
     from noiseproof.evaluation import feature_fragility
     from noiseproof.groups import column_groups, feature_names, features_behind
 
+    options = {"scoring": saved.scoring, "pairs": pairs}
     if known:  # one prediction of all rows for each column: of fewer if they are many
         rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
         if saved.takes_raw_rows and len(table.y) > rows:
             some = np.random.default_rng(0).permutation(len(table.y))[:rows]
             table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
-        options = {"groups": sensors, "scoring": saved.scoring, "deleted_as": "nan"}
+        options |= {"groups": sensors, "deleted_as": "nan"}
         return feature_fragility(saved.model, table.X, table.y, **options)
     steps, model = unwrap(saved.model)
     X = transform(steps, table.X)
@@ -129,10 +149,12 @@ def _fragility(
     features = features_behind(saved.model, names, X.shape[1])
     columns = list(dict.fromkeys(feature.column for feature in features))
     groups: Any = column_groups(features, columns, sensors)
-    return feature_fragility(model, X, table.y, groups=groups, scoring=saved.scoring)
+    return feature_fragility(model, X, table.y, groups=groups, **options)
 
 
-def _show_json(curve: Any, fragile: dict[str, Any], table: Any, data: Path) -> None:
+def _show_json(
+    curve: Any, fragile: dict[str, dict[str, Any]], table: Any, data: Path
+) -> None:
     from noiseproof.cli.output import show_json
 
     parts = zip(curve.models, curve.mean, *curve.interval, strict=True)
@@ -141,7 +163,10 @@ def _show_json(curve: Any, fragile: dict[str, Any], table: Any, data: Path) -> N
             "mean": mean,
             "low": low,
             "high": high,
-            "cost": dict(zip(fragile[name].names, fragile[name].cost, strict=True)),
+        }
+        | {
+            key: dict(zip(found[name].names, found[name].cost, strict=True))
+            for key, found in fragile.items()
         }
         for name, mean, low, high in parts
     }
@@ -158,7 +183,7 @@ def _show_json(curve: Any, fragile: dict[str, Any], table: Any, data: Path) -> N
     )
 
 
-def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> None:
+def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> None:
     from noiseproof.cli.output import say, show_table
 
     columns = {"level": [f"{level:g}" for level in curve.levels]}
@@ -167,9 +192,10 @@ def _show_text(curve: Any, fragile: dict[str, Any], table: Any, kind: str) -> No
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
     say(f"{curve.scoring} on {table.X.shape[0]:,} rows by {curve.label}{repeats}:")
     show_table(columns)
-    fate = next(iter(fragile.values())).fate
-    say(f"Change of it with a {kind} {fate}, the worst first:")
-    show_table(_changes(fragile, kind))
+    for kind, found in fragile.items():
+        fate = next(iter(found.values())).fate
+        say(f"Change of it with a {kind} {fate}, the worst first:")
+        show_table(_changes(found, kind))
 
 
 def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:

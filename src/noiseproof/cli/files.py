@@ -159,3 +159,21 @@ def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:
     columns = [str(name) for name in feature_names(model, X)]
     features = features_behind(model, columns, d)
     return column_groups(features, columns, sensors, rest=True)
+
+
+def give_groups(estimator: Any, groups: Any) -> bool:
+    """Give groups to the part that takes them: a model, its attack or its noise.
+
+    Returns whether there is one.
+    """
+    from noiseproof.noise import as_noise
+
+    known = estimator.get_params(deep=False)
+    if known.get("noise") is not None:
+        estimator.set_params(noise=as_noise(known["noise"]))
+    members = {str(n): groups[g].tolist() for g, n in enumerate(groups.names)}
+    for part in (estimator, known.get("attack"), getattr(estimator, "noise", None)):
+        if part is not None and "groups" in part.get_params(deep=False):
+            part.set_params(groups=members)
+            return True
+    return False

@@ -23,6 +23,8 @@ from noiseproof.cli.options import (
 )
 
 _FEW = 20  # so many different numbers may be classes
+# attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
+_KEPT_ROWS = ("rows_", "_fit_X", "support_vectors_")
 _OPTIONS = {"C": "--C"} | {
     name: f"--{name}" for name in ("noise", "budget", "attack", "groups")
 }
@@ -124,7 +126,7 @@ def train(
         return
     estimator = _make_estimator(model, seed, **given)
     if sensors is not None:
-        _groups_holder(model, estimator)
+        _check_groups(model, estimator)
     table = _read(data, target, drop or [], n_features)
     _check_target(estimator, table.y, table.target)
     start = time.perf_counter()
@@ -182,9 +184,9 @@ def recommended(
     judged, model = found.contest, found.model
     perturb, level = happening
     what = perturb if isinstance(perturb, str) else type(perturb).__name__
-    place = judged.contenders.index(judged.best)
+    place = judged.contenders.index(judged.choice)
     summary = {
-        "model": judged.best,
+        "model": judged.choice,
         "parameters": repr(model),
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
@@ -228,16 +230,23 @@ def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> No
             )
 
 
-def _holds_rows(model: Any) -> bool:
-    """Whether rows of the training are part of the model."""
-    from noiseproof._pipelines import unwrap
-    from noiseproof.conditionals import Donors
-    from noiseproof.estimators import AverageOverMissing, ReducedModels
+def _holds_rows(part: Any) -> bool:
+    """Whether rows of the training are part of a model, or of a part of it."""
+    if isinstance(part, list | tuple):
+        return any(map(_holds_rows, part))
+    if not hasattr(part, "__dict__"):
+        return False
+    own = vars(part)
+    if any(name in own for name in _KEPT_ROWS):
+        return True
+    inner = [v for v in own.values() if isinstance(v, list | tuple) or _is_model(v)]
+    return any(map(_holds_rows, inner))
 
-    _, last = unwrap(model)
-    if isinstance(last, AverageOverMissing):
-        return isinstance(last.conditional_, Donors) or _holds_rows(last.estimator_)
-    return isinstance(last, ReducedModels) or hasattr(last, "support_vectors_")
+
+def _is_model(value: Any) -> bool:
+    return not isinstance(value, type) and (
+        hasattr(value, "get_params") or hasattr(value, "estimator")
+    )
 
 
 def _make_estimator(name: str, seed: int, **options: Any) -> Any:
@@ -258,21 +267,18 @@ def _make_estimator(name: str, seed: int, **options: Any) -> Any:
     return estimator.set_params(**given)
 
 
-def _groups_holder(name: str, estimator: Any) -> Any:
-    """The part of an estimator that takes groups: itself, its attack or its noise."""
-    from noiseproof.noise import as_noise
+def _check_groups(name: str, estimator: Any) -> None:
+    """Refuse groups, before any work, if no part of the estimator takes them."""
+    from sklearn.base import clone
 
-    known = estimator.get_params(deep=False)
-    if known.get("noise") is not None:
-        estimator.set_params(noise=as_noise(known["noise"]))
-    parts = [estimator, known.get("attack"), getattr(estimator, "noise", None)]
-    for part in parts:
-        if part is not None and "groups" in part.get_params(deep=False):
-            return part
-    raise typer.BadParameter(
-        f"--model {name} cannot train for --groups: use dropout noise such as "
-        "--noise 0.2, robust-lp with --budget, or --attack deletion:1."
-    )
+    from noiseproof.cli.files import give_groups
+    from noiseproof.groups import Groups
+
+    if not give_groups(clone(estimator), Groups.packed({"any": [0]})):
+        raise typer.BadParameter(
+            f"--model {name} cannot train for --groups: use dropout noise such as "
+            "--noise 0.2, robust-lp with --budget, or --attack deletion:1."
+        )
 
 
 def _read(
@@ -330,7 +336,7 @@ def _fit(
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 
-    from noiseproof.cli.files import groups_behind
+    from noiseproof.cli.files import give_groups, groups_behind
     from noiseproof.cli.tune import choices, tune
     from noiseproof.tables import TableEncoder
 
@@ -339,17 +345,18 @@ def _fit(
         zeros = SimpleImputer(strategy="constant", fill_value=0.0)
         steps.append(("missing", zeros))
     pipeline = Pipeline([*steps, ("model", estimator)])
-    if sensors is not None:
+    votes = hasattr(estimator, "certify_votes")  # a column of text has one vote only
+    if sensors is not None or votes:
         d = pipeline[:-1].fit_transform(table.X).shape[1]
-        found_groups = groups_behind(pipeline, table.X, d, sensors)
-        members = {
-            str(n): found_groups[g].tolist() for g, n in enumerate(found_groups.names)
-        }
-        _groups_holder(type(estimator).__name__, estimator).set_params(groups=members)
+        groups = groups_behind(pipeline, table.X, d, sensors)
+        if sensors is not None or len(groups) < d:
+            give_groups(estimator, groups)
     found: dict[str, Any] = {}
     if happening is not None:
         grid = choices(pipeline, table.X, fixed)
-        best, score = tune(pipeline, grid, table.X, table.y, *happening, seed=seed)
+        best, score = tune(
+            *(pipeline, grid, table.X, table.y, *happening), sensors=sensors, seed=seed
+        )
         estimator.set_params(**best)
         perturb, level = happening
         what = perturb if isinstance(perturb, str) else type(perturb).__name__

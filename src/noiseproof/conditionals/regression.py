@@ -148,8 +148,8 @@ def regression_of(
 
     Covariances are means over the rows in which both features are observed. "auto"
     shrinks them towards zero by what Ledoit and Wolf's lemma says for a diagonal target
-    (Schäfer and Strimmer 2005): the estimated variance of all covariances by their sum
-    of squares.
+    (Schäfer and Strimmer 2005): the estimated variance of all covariances, given the
+    features' variances, by their sum of squares.
 
     Parameters
     ----------
@@ -184,8 +184,7 @@ def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, fl
     covariance = Z.T @ Z / counts
     diagonal = np.diag(covariance).copy()
     if shrinkage == "auto":
-        squares = Z * Z
-        noise = (squares.T @ squares / counts - covariance**2) / counts
+        noise = _noise(Z, counts, covariance)
         np.fill_diagonal(noise, 0.0)
         off = covariance - np.diag(diagonal)
         amount = float(np.clip(noise.sum() / max((off**2).sum(), 1e-300), 0.0, 1.0))
@@ -194,6 +193,24 @@ def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, fl
     covariance *= 1.0 - amount
     np.fill_diagonal(covariance, diagonal)
     return covariance, amount
+
+
+def _noise(Z: Array, counts: Array, covariance: Array) -> Array:
+    """Variances of covariances whose features are held to their own variances.
+
+    Where two features say nearly the same their product varies much, but with their
+    squares: their correlation is known well. So what counts is the variance of
+    x y - r (x² + y²)/2, in units in which both have variance one and correlation r.
+    """
+    squares = Z * Z
+    own = np.diag(covariance)
+    own = np.where(own > 1e-12, own, 1.0)  # constant features have no noise
+    both = squares.T @ squares / counts
+    cubes = (squares * Z).T @ Z / (counts * own[:, None])
+    fourth = np.diag(both) / own**2
+    bend = (fourth[:, None] + fourth) / 4 + both / (2 * own[:, None] * own)
+    noise = both - covariance * (cubes + cubes.T) + covariance**2 * bend
+    return np.asarray(np.maximum(noise, 0.0) / counts)
 
 
 def _repaired(covariance: Array, amount: float, observed: Mask) -> Array:

@@ -25,7 +25,8 @@ from noiseproof.estimators.averaging import Averager, linear_scores
 from noiseproof.estimators.known_missing import KnownMissing
 
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose the conditional
-_JUDGED, _TAUGHT_BY = 100, 5000  # rows masked at each rate, and rows that fill them
+_JUDGED, _TAUGHT_BY = 300, 5000  # rows masked at each rate, and rows that fill them
+_PARTS = 3  # of the training rows, one of which is held out at a time
 _FILLS = 5  # draws of a training row with holes, if the estimator takes weights
 
 
@@ -47,10 +48,12 @@ class AverageOverMissing(KnownMissing):
         for which `fit` learns the law of the rows only. None means
         `DropoutLogisticRegression`.
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
-        The law of missing cells. "auto" takes the one whose averages are nearest to
-        what the estimator says about complete rows, judged on masked training rows that
-        it has not seen; donors with and without their correction are tried. A model
-        with `Donors` contains training rows.
+        The law of missing cells. "auto" takes the one whose averages tell the targets
+        best (by log-loss or squared error) on masked training rows that were held out;
+        the estimator is fitted up to three times more for that. If there are no targets
+        (see `fit`) it takes the one whose averages are nearest to what the estimator
+        says about the complete rows. Donors with and without their correction are
+        tried. A model with `Donors` contains training rows.
     n_draws : int, default=20
         How many draws of a row the estimator sees at most.
     random_state : int, RandomState instance or None, default=None
@@ -107,7 +110,7 @@ class AverageOverMissing(KnownMissing):
         X : array or data frame of shape (n_samples, n_features)
             Training rows, with or without holes.
         y : array-like of shape (n_samples,), default=None
-            Targets; a `FrozenEstimator` needs none.
+            Targets; a `FrozenEstimator` needs none, and reads none.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row for the estimator.
 
@@ -132,7 +135,7 @@ class AverageOverMissing(KnownMissing):
         self._keep(self._fitted(base, X, y, sample_weight, rng))
         complete = rng.permutation(np.flatnonzero(~holes(X).any(axis=1)))
         if law is None:
-            chosen = self._chosen(X, complete)
+            chosen = self._chosen(X, y, sample_weight, complete)
             if isinstance(chosen, Donors):
                 self.conditional_.set_params(corrected=chosen.corrected)
             else:
@@ -179,27 +182,55 @@ class AverageOverMissing(KnownMissing):
         last = np.searchsorted(of, origin, side="right") - 1
         return _safe_indexing(rows, np.clip(places, first, last))
 
-    def _chosen(self, X: Any, complete: NDArray[Any]) -> Any:
-        """The conditional whose averages are nearest to the answers on whole rows."""
-        n_judged = min(_JUDGED, len(complete) // 3)
-        if n_judged < 5:
+    def _chosen(
+        self, X: Any, y: Any, sample_weight: Any, complete: NDArray[Any]
+    ) -> Any:
+        """The conditional whose averages are best on held-out rows with masked cells.
+
+        Best for the targets, if the estimator can be fitted without these rows; else
+        nearest to what it says about the rows as they were.
+        """
+        if len(complete) < 5 * _PARTS:
             return Donors()
-        judged = _safe_indexing(X, complete[:n_judged])
-        others = _safe_indexing(X, complete[n_judged:][:_TAUGHT_BY])
-        donors = Donors().fit(others)
-        # trees see where a number is moved past a threshold: it may be better left
-        unmoved = copy(donors).set_params(corrected=False)
-        laws, losses = [donors, unmoved, JointGaussian().fit(others)], []
-        for law in laws:
-            linear = linear_scores(self.estimator_, law, X, complete)
-            averager = Averager(self.estimator_, law, self.n_draws, linear)
-            codes, rng = law.cells_.codes(judged), np.random.default_rng(0)
-            loss = 0.0
-            for rate in _RATES:
-                masked = np.where(rng.random(codes.shape) < rate, np.nan, codes)
-                loss += averager.distance(law.cells_.table(masked, X), judged)
-            losses.append(loss)
+        folds = _held_out(complete, y)
+        models = [self._refitted(X, y, sample_weight, others) for _, others in folds]
+        if any(model is None for model in models):
+            y, models = None, [self.estimator_] * len(folds)
+        losses = 0.0
+        for (held, others), model in zip(folds, models, strict=True):
+            laws = _laws(_safe_indexing(X, others))
+            rows, wanted = _safe_indexing(X, held), None if y is None else y[held]
+            losses = losses + np.array(
+                [self._loss(model, law, rows, wanted) for law in laws]
+            )
         return clone(laws[int(np.argmin(losses))])
+
+    def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
+        """The estimator, fitted on some complete rows; None if it cannot be."""
+        base = self._base()
+        if y is None or (is_classifier(base) and y.ndim > 1):
+            return None
+        options = {}
+        if sample_weight is not None:
+            options["sample_weight"] = sample_weight[rows]
+        try:
+            return clone(base).fit(_safe_indexing(X, rows), y[rows], **options)
+        except ValueError:  # too few rows of a class, for example
+            return None
+
+    def _loss(self, model: Any, law: Any, rows: Any, wanted: Any) -> float:
+        """Loss of averages on rows of which a part of the cells is masked."""
+        linear = linear_scores(model, law, rows, np.arange(rows.shape[0]))
+        averager = Averager(model, law, self.n_draws, linear)
+        codes, rng, loss = law.cells_.codes(rows), np.random.default_rng(0), 0.0
+        for rate in _RATES:
+            masked = np.where(rng.random(codes.shape) < rate, np.nan, codes)
+            masked = law.cells_.table(masked, rows)
+            if wanted is None:
+                loss += averager.distance(masked, rows)
+            else:
+                loss += averager.loss(masked, wanted)
+        return loss
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict: of a row with holes, from the average.
@@ -246,6 +277,35 @@ class AverageOverMissing(KnownMissing):
         result = np.empty(shape, dtype=np.result_type(own, averaged))
         result[gaps], result[~gaps] = averaged, own
         return result
+
+
+def _held_out(complete: NDArray[Any], y: Any) -> list[tuple[Any, Any]]:
+    """Rows to judge by and the others, so often that enough rows are judged.
+
+    Each part gets its share of every class, or of small and large targets.
+    """
+    n = len(complete)
+    order = complete
+    if y is not None and y.ndim == 1:
+        order = complete[np.argsort(y[complete], kind="stable")]
+    n_parts = max(_PARTS, n // _JUDGED)
+    place = np.arange(n) % n_parts
+    turns = -(-_JUDGED * n_parts // n)
+    return [
+        (
+            order[place == i],
+            complete[~np.isin(complete, order[place == i])][:_TAUGHT_BY],
+        )
+        for i in range(min(n_parts, turns))
+    ]
+
+
+def _laws(X: Any) -> list[Any]:
+    """Conditionals of these rows to choose from."""
+    donors = Donors().fit(X)
+    # trees see where a number is moved past a threshold: it may be better left
+    unmoved = copy(donors).set_params(corrected=False)
+    return [donors, unmoved, JointGaussian().fit(X)]
 
 
 def _is_scored(model: Any) -> bool:

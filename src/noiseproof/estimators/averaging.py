@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 
 _BLOCK = 2**21  # numbers in the draws that the model gets at once
 _NEGLIGIBLE = 1e-4  # weight of a draw
+_UNLIKELY = 1e-6  # log-loss has no bound
 _ROUNDING = 1e-9
 _STEPS = np.linspace(-8.5, 8.5, 171)  # of an integral over a standard Gaussian
 _PAIRS = 256
@@ -86,8 +87,12 @@ class Averager:
             mean = _sums(answers, weights, starts)
             counts = np.diff([*starts, len(answers)])
             apart = answers - np.repeat(mean, counts, axis=0)
+            # around their own mean draws vary less than around the true one
+            lost = np.add.reduceat(weights**2, starts)
+            kept = np.where(counts > 1, 1.0 - lost, 1.0)
+            variance = _sums(apart**2, weights, starts)
             means.append(mean)
-            stds.append(np.sqrt(_sums(apart**2, weights, starts)))
+            stds.append(np.sqrt(variance / kept.reshape(-1, *[1] * (mean.ndim - 1))))
         return np.concatenate(means), np.concatenate(stds)
 
     def probabilities(self, X: Any) -> Array:
@@ -128,6 +133,25 @@ class Averager:
             apart = shares(self.decisions(masked))
             apart = apart - shares(model.decision_function(whole))
         return float(np.mean(apart**2))
+
+    def loss(self, masked: Any, wanted: Any) -> float:
+        """Mean log-loss of a classifier's averages, squared error of a regressor's.
+
+        A classifier without probabilities is judged by its scores on their scale.
+        """
+        model = self.estimator
+        if not is_classifier(model):
+            return float(np.mean((self.predictions(masked)[0] - wanted) ** 2))
+        if hasattr(model, "predict_proba"):
+            given = self.probabilities(masked)
+        else:
+            given = shares(self.decisions(masked))
+            if given.ndim == 1:
+                given = np.column_stack([1.0 - given, given])
+        if given.shape[1] != len(model.classes_):
+            return 0.0  # scores of pairs of classes: `predict` will refuse them
+        hit = np.equal.outer(wanted, model.classes_)  # no hit: a class not fitted on
+        return float(-np.log(np.maximum(given[hit], _UNLIKELY)).mean())
 
     def _law(self, X: Any) -> tuple[Array, Array]:
         assert self.linear is not None

@@ -185,6 +185,16 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """The data as a design that the noise can act on."""
         has_missing = remember_missing(self, X, afresh=labeled)
         design = as_design(X, has_missing)
+        if design.on_device and self.solver != "newton":
+            raise ValueError(
+                f"solver={self.solver!r} works on NumPy arrays only; for arrays on a "
+                "device use 'newton'."
+            )
+        if design.on_device and noise.group_labels(X.shape[1]) is not None:
+            raise ValueError(
+                "Noise with groups works on NumPy arrays only; for arrays on a device "
+                "give each feature noise of its own."
+            )
         noise.check(X.shape[1], minimum=design.minimum())
         return design
 

@@ -5,6 +5,7 @@ For any model with `predict`; exact for linear ones, whoever made them.
 
 from __future__ import annotations
 
+from noiseproof.evaluation.blending import BLEND as BLEND
 from noiseproof.evaluation.certificates import Certificates, certify
 from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
 from noiseproof.evaluation.contests import Contest, contest
@@ -16,6 +17,7 @@ from noiseproof.evaluation.models import read_models as read_models
 from noiseproof.evaluation.models import try_out as try_out
 from noiseproof.evaluation.perturbations import PERTURBATIONS as PERTURBATIONS
 from noiseproof.evaluation.perturbations import Perturbation as Perturbation
+from noiseproof.evaluation.perturbations import as_perturbation as as_perturbation
 from noiseproof.evaluation.plots import (
     CertificateDisplay,
     FragilityDisplay,

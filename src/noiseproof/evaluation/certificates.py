@@ -23,11 +23,12 @@ from noiseproof._rows import (
     unsigned,
     zero_missing,
 )
+from noiseproof._sklearn import _safe_indexing
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen
 from noiseproof.evaluation.votes import certified_votes
-from noiseproof.groups import feature_names
+from noiseproof.groups import feature_names, features_behind
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -132,13 +133,13 @@ def certify(
         )
     view = linear_view(model, space)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
-    attack = attack.on(feature_names(model, X))
+    attack = attack.on(_names(model, X, view))
     labels = None if y is None else _labels(y, X.shape[0])
     predictions, found = [], []
     for block in _blocks(X):
         rows = view.rows(block)
         predictions.append(np.asarray(model.predict(block)))
-        precision = _Precision.of(view, block)
+        precision = _Precision.of(view, rows if space == "model" else block)
         with np.errstate(over="ignore", invalid="ignore"):
             doubt = float(precision.doubts.max())
             own = view.agreed(rows, predictions[-1], precision.unit, doubt)
@@ -150,7 +151,7 @@ def certify(
         prediction,
         None if labels is None else prediction == labels,
         found[0].unit,
-        _together([part.changes for part in found], X.shape),
+        _together([part.changes for part in found], (X.shape[0], view.coef.shape[1])),
     )
 
 
@@ -193,13 +194,16 @@ class Certificates(Result):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen(getattr(self, name)))
 
-    def accuracy_at(self, budget: ArrayLike) -> Any:
+    def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
         """Share of rows that are right and stay right whatever this budget buys.
 
         Parameters
         ----------
         budget : float or array-like
             One or many.
+        missing : bool, default=False
+            For a model that votes: whether features go missing (`deletion_budget`)
+            instead of being changed to whatever values.
 
         Returns
         -------
@@ -209,7 +213,10 @@ class Certificates(Result):
         """
         if self.correct is None:
             raise ValueError("accuracy_at needs labels: call certify with y.")
-        return self._share(budget, self.correct)
+        if missing and self.deletion_budget is None:
+            raise ValueError("missing=True is for models that vote.")
+        lost_at = self.deletion_budget if missing else self.budget
+        return self._share(budget, self.correct, lost_at)
 
     def unchanged_at(self, budget: ArrayLike) -> Any:
         """Share of rows, right or wrong, whose prediction nothing within it changes.
@@ -224,7 +231,7 @@ class Certificates(Result):
         share : float or array
             Of the shape of `budget`.
         """
-        return self._share(budget, np.ones(len(self.budget), dtype=bool))
+        return self._share(budget, np.ones(len(self.budget), dtype=bool), self.budget)
 
     def risk_bound(self, budget: float, delta: float = 0.05) -> float:
         """Bound the risk on new rows under this attack, from the rows certified.
@@ -278,11 +285,11 @@ class Certificates(Result):
         start, stop = self.changes.indptr[i : i + 2]
         return np.asarray(self.changes.indices[start:stop], dtype=np.intp)
 
-    def _share(self, budget: ArrayLike, counted: NDArray[np.bool_]) -> Any:
+    def _share(self, budget: ArrayLike, counted: Mask, lost_at: Any) -> Any:
         budget = np.asarray(budget, dtype=np.float64)
         if not np.all(budget >= 0):
             raise ValueError(f"A budget must not be negative; got {budget!r}.")
-        breaks = np.sort(self.budget[counted & np.isfinite(self.budget)])
+        breaks = np.sort(lost_at[counted & np.isfinite(lost_at)])
         lost = np.searchsorted(breaks, budget * (1 + _ROUNDING), side="right")
         share = (np.sum(counted) - lost) / len(counted)
         return float(share) if budget.ndim == 0 else share
@@ -319,6 +326,14 @@ def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
     return labels
 
 
+def _names(model: Any, X: Any, view: LinearView) -> list[Any]:
+    """Names of the features in the space of the certificates, for groups of them."""
+    names, d = feature_names(model, X), view.coef.shape[1]
+    if len(names) == d:
+        return names
+    return [feature.name for feature in features_behind(model, names, d)]
+
+
 def _blocks(X: Any) -> Iterator[Any]:
     """A few rows of X after others."""
     if len(X.shape) != 2:
@@ -326,7 +341,7 @@ def _blocks(X: Any) -> Iterator[Any]:
     width = max(1.0, X.shape[1] * (density(X) or 1.0))
     step = max(1, int(_BLOCK / width))
     for start in range(0, max(1, X.shape[0]), step):
-        yield X[start : start + step]
+        yield _safe_indexing(X, slice(start, start + step))
 
 
 class _Found(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +37,9 @@ def conformal_sets(
     far less often. Here the promise holds for every pattern of missing cells (Zaffran
     et al. 2023, CP-MDA-Exact). For a row to predict, all calibration rows that miss
     nothing else lose the cells that it misses, and the threshold is taken from how
-    well the model does on those. It is calculated when a pattern is first met.
+    well the model does on those. It is calculated when a pattern is first met. Where
+    there are too few such rows, the row to predict is treated as if it missed a few
+    cells more, as few as it takes to have enough.
 
     The promise holds for rows that are exchangeable with those of the calibration,
     which the model has not been trained on, if what is missing depends neither on the
@@ -108,8 +109,8 @@ class ConformalSets:
     classes_ : array of shape (n_classes,) or None
         Classes in the order of the columns of `predict`; None for a regressor.
     thresholds_ : dict
-        For each pattern met so far, as a tuple of the numbers of its missing features,
-        how strange an answer may be; `inf` where there are too few calibration rows.
+        For each pattern met so far, as a tuple of the numbers of the features that are
+        missing or treated as missing, how strange an answer may be.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class ConformalSets:
             )
         self._y = self._answers(y_calibration, n)
         names = list(getattr(X_calibration, "columns", range(d)))
-        self._names, self._groups = names, Groups.read(groups, names).labels(d)
+        self._groups = Groups.read(groups, names).labels(d)
         self._missing = self._whole_groups(missing)
         self._seed = int(check_random_state(random_state).randint(2**31))
         self._share = np.random.default_rng([self._seed, 0]).random(size=(n,))
@@ -162,37 +163,45 @@ class ConformalSets:
         -------
         sets : array of bool of shape (n_samples, n_classes), or of shape (n_samples, 2)
             Which classes belong to each set, in the order of `classes_`; for a
-            regressor the ends of the intervals. Where a pattern has too few
-            calibration rows there is a warning, and the set holds everything.
+            regressor the ends of the intervals.
         """
         X, missing = _read(X)
-        if missing.shape[1] != len(self._names):
+        if missing.shape[1] != len(self._groups):
             raise ValueError(
                 f"X has {missing.shape[1]} features, but the calibration rows have "
-                f"{len(self._names)}."
+                f"{len(self._groups)}."
             )
         missing = self._whole_groups(missing)
         patterns, which = np.unique(missing, axis=0, return_inverse=True)
+        patterns = np.array([self._calibrated(pattern) for pattern in patterns])
         limit = np.array([self._threshold(pattern) for pattern in patterns])
-        limit = limit[which.ravel()]
+        missing, limit = patterns[which.ravel()], limit[which.ravel()]
         outputs = self._outputs(X, missing)
         if self.classes_ is None:
             return np.stack([outputs - limit, outputs + limit], axis=1)
         share = np.random.default_rng([self._seed, 1]).random(size=limit.shape)
         return np.asarray(self._score(outputs, share) <= limit[:, None])
 
+    def _calibrated(self, pattern: Mask) -> Mask:
+        """The pattern, with as few cells more as give it enough calibration rows.
+
+        It depends on what is missing only, so the promise holds for what it gives.
+        """
+        while True:
+            more = (self._missing & ~pattern).sum(axis=1)
+            others = np.flatnonzero(more)
+            if _rank(len(more) - len(others), self.coverage) <= len(more) - len(others):
+                return pattern
+            pattern = pattern | self._missing[others[more[others].argmin()]]
+
     def _threshold(self, pattern: Mask) -> float:
         """The quantile of the scores of calibration rows that miss just this."""
         key = tuple(np.flatnonzero(pattern).tolist())
         if key not in self.thresholds_:
             usable = np.flatnonzero(~(self._missing & ~pattern).any(axis=1))
-            rank = _rank(len(usable), self.coverage)
-            if rank > len(usable):
-                self._warn(key, len(usable))
-                self.thresholds_[key] = np.inf
-            else:
-                scores = np.partition(self._scores(usable, pattern), rank - 1)
-                self.thresholds_[key] = float(scores[rank - 1])
+            rank = _rank(len(usable), self.coverage) - 1
+            scores = np.partition(self._scores(usable, pattern), rank)
+            self.thresholds_[key] = float(scores[rank])
         return self.thresholds_[key]
 
     def _scores(self, rows: NDArray[np.intp], pattern: Mask) -> Array:
@@ -262,17 +271,6 @@ class ConformalSets:
                 f"{type(self.model).__name__} refuses missing cells (NaN): put an "
                 "imputer before it in a pipeline, or use a model that reads them."
             ) from error
-
-    def _warn(self, missing: tuple[int, ...], n: int) -> None:
-        names = ", ".join(repr(self._names[j]) for j in missing[:5]) or "nothing"
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        warnings.warn(
-            f"Where {names}{more} is missing, only {n} calibration rows can be used, "
-            f"and coverage={self.coverage:g} needs {_least(self.coverage)}: the sets "
-            "hold everything.",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def _rank(n: int, coverage: float) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -17,11 +17,19 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
+from noiseproof.evaluation.blending import (
+    BLEND,
+    Fold,
+    said,
+    speaking,
+    weights_on,
+)
 from noiseproof.evaluation.curves import robustness_curve
 from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
+from noiseproof.groups import Groups, feature_names
 
 Scores = NDArray[np.float64]
 
@@ -46,6 +54,9 @@ class Contest(Result):
         Name of the score.
     confidence : float
         Confidence at which contenders count as different.
+    weights : dict of str to float
+        Contenders that the blend is made of, with their weights; empty if none was
+        asked for.
     """
 
     contenders: tuple[str, ...]
@@ -57,11 +68,22 @@ class Contest(Result):
     expected: str
     metric: str
     confidence: float
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
         """The contender with the highest mean score under damage."""
         return self.contenders[int(self.damaged.mean(axis=1).argmax())]
+
+    @property
+    def choice(self) -> str:
+        """The contender to take: the blend if it is level with the best, else the best.
+
+        Of contenders that cannot be told apart the best one owes most to chance; a
+        blend owes least.
+        """
+        level = self.best, *self.level_with_best
+        return BLEND if self.weights and BLEND in level else self.best
 
     @property
     def level_with_best(self) -> list[str]:
@@ -86,17 +108,22 @@ class Contest(Result):
     @property
     def verdict(self) -> str:
         """The outcome in one or two sentences."""
-        i = self.contenders.index(self.best)
-        rivals = self.level_with_best
+        i = self.contenders.index(self.choice)
+        rivals = {self.best, *self.level_with_best} - {self.choice}
+        place = "best" if self.choice == self.best else "level with the best"
         text = (
-            f"{self.best} is best under {self.expected}: {self.metric} "
+            f"{self.choice} is {place} under {self.expected}: {self.metric} "
             f"{self.damaged[i].mean():.3f}, {self.clean[i].mean():.3f} on clean rows."
         )
+        if self.choice == BLEND:
+            shares = sorted(self.weights.items(), key=lambda item: -item[1])
+            told = ", ".join(f"{name} ({share:.0%})" for name, share in shares)
+            text = f"{text} It is made of {told}."
         if not rivals:
             return text
         mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
-        rivals.sort(key=lambda name: -mean[name])
-        return f"{text} No difference that could not be chance: {', '.join(rivals)}."
+        order = sorted(rivals, key=lambda name: (-mean[name], name))
+        return f"{text} No difference that could not be chance: {', '.join(order)}."
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
@@ -135,6 +162,7 @@ def contest(
     random_state: Any = 0,
     confidence: float = 0.95,
     progress: Any = None,
+    blend: Collection[str] = (),
     **options: Any,
 ) -> Contest:
     """Cross-validate models for what is expected to happen to their features.
@@ -165,6 +193,11 @@ def contest(
         At which contenders count as different.
     progress : bool, callable or None, default=None
         As in `robustness_curve`.
+    blend : collection of str, default=()
+        Contenders of whose answers the weighted mean takes part, too, as "blend". Its
+        weights are those that suit the damaged rows of the other folds best.
+        Classifiers without probabilities are left out of it; of the others classes are
+        taken from their probabilities.
     **options : dict
         Further options of `robustness_curve`, such as `deleted_as` or `space`.
 
@@ -190,7 +223,7 @@ def contest(
     classify = _are_classifiers(contenders)
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
-    watch = _Watch(as_scorer(scoring))
+    watch = _Watch(as_scorer(scoring), np.unique(y) if classify else None, blend)
     perturbation = as_perturbation(perturb)
     _check(perturbation, level, X, **options)
     folds = _folds(cv, X, np.asarray(y), classify, random_state)
@@ -220,13 +253,15 @@ def contest(
                 else:
                     scores[name].append(curve.mean[0])
                     label = curve.label
+                    watch.keep(n_repeats)
                 tick()
     if not alive:
         first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
         raise ValueError(f"No contender could be judged: {first}")
     what, metric = _expected(label, level), score_name(scoring)
     times = {n: fit_seconds[n] / len(folds) for n in alive}
-    return _summed_up(scores, times, watch, failed, what, metric, confidence)
+    result = _summed_up(scores, times, watch, failed, what, metric, confidence)
+    return watch.with_blend(result) if blend else result
 
 
 def _summed_up(
@@ -260,12 +295,17 @@ def _check(
     *,
     space: str = "input",
     deleted_as: str = "zero",
+    groups: Any = None,
     **_: Any,
 ) -> None:
     """Refuse, before any work, what no contender could be judged by."""
+    few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
+    if groups is not None:
+        names = feature_names(None, few)
+        labels = Groups.read(groups, names).labels(len(names))
+        perturbation = perturbation.grouped(labels)
     if space == "input":
         gone = perturbation.deleted_as or deleted_as
-        few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
         perturbation.check([level], contain(few, gone), gone)
 
 
@@ -292,16 +332,24 @@ def _expected(label: str, level: float) -> str:
 
 
 class _Watch:
-    """A score that remembers how long predictions took, by contender."""
+    """A score that remembers how long predictions took, and what they were if asked."""
 
-    def __init__(self, score: Any):
+    def __init__(self, score: Any, classes: Any, blend: Collection[str]):
         self.score = score
+        self.classes = classes
+        self.blend = blend
         self.name = ""
         self.seconds: dict[str, float] = {}
         self.rows: dict[str, int] = {}
+        self.heard: list[tuple[Any, Any]] = []  # from this contender on this fold
+        self.kept: dict[str, list[Any]] = {}  # the same of all contenders and folds
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         start = time.perf_counter()
+        answers = said(model, X, self.classes) if self.name in self.blend else None
+        if answers is not None:
+            self.heard.append((answers, np.asarray(y)))
+            model = speaking(answers, self.classes)
         value = self.score(model, X, y)
         took = time.perf_counter() - start
         self.seconds[self.name] = self.seconds.get(self.name, 0.0) + took
@@ -310,3 +358,44 @@ class _Watch:
 
     def per_thousand(self, name: str) -> float:
         return 1000 * self.seconds[name] / self.rows[name]
+
+    def keep(self, n_repeats: int) -> None:
+        """What was heard about a fold: rows as they are, then each damage of them."""
+        if self.heard:
+            parts = self.heard[0], *self.heard[-n_repeats:]
+            self.kept.setdefault(self.name, []).append(parts)
+        self.heard = []
+
+    def with_blend(self, judged: Contest) -> Contest:
+        """The contest with one contender more, if two of them can be blended."""
+        members = [name for name in judged.contenders if name in self.kept]
+        if len(members) < 2:
+            return judged
+        of_each = zip(*(self.kept[name] for name in members), strict=True)
+        folds = [Fold(said_of_fold) for said_of_fold in of_each]
+        scores = []  # of each fold: rows as they are, and damaged
+        for i, fold in enumerate(folds):
+            others = [other for other in folds if other is not fold] or [fold]
+            weights = weights_on(others, self.classes)
+            clean, *damaged = (
+                self.score(speaking(answers, self.classes), np.empty((len(y), 0)), y)
+                for answers, y in folds[i].blended(weights)
+            )
+            scores.append((clean, np.mean(damaged)))
+        weights = weights_on(folds, self.classes)
+        kept = {m: float(w) for m, w in zip(members, weights, strict=True) if w > 0}
+        taken = [judged.contenders.index(name) for name in kept]
+        clean, damaged = np.transpose(scores)
+        return replace(
+            judged,
+            contenders=(*judged.contenders, BLEND),
+            clean=frozen(np.vstack([judged.clean, clean])),
+            damaged=frozen(np.vstack([judged.damaged, damaged])),
+            fit_seconds=_with_sum(judged.fit_seconds, taken),
+            predict_seconds=_with_sum(judged.predict_seconds, taken),
+            weights=kept,
+        )
+
+
+def _with_sum(seconds: Scores, of: list[int]) -> Scores:
+    return frozen([*seconds, seconds[of].sum()])

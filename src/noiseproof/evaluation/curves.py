@@ -21,6 +21,7 @@ from noiseproof.evaluation.models import (
     last_step,
     named_in_errors,
     read_models,
+    refusing_holes,
     score_name,
     try_out,
 )
@@ -69,8 +70,10 @@ def robustness_curve(
     perturb : str, Noise or Attack
         What happens at a level. "delete": each feature of a row dies with probability
         `level` and reads as zero, the rest stay as they are (Chen et al. 2014).
-        "missing": each cell becomes NaN with that probability, so that the model knows
-        that it is missing; cells of any dtype can. "delete_count": exactly
+        "missing": each cell is missing with that probability: it becomes NaN, so that
+        the model knows, or the mean of its column in X (the commonest of its words) for
+        a model that refuses NaN, as an imputer in production would write it; of a
+        sparse matrix it is not stored. "delete_count": exactly
         `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
         are fewer. "delete_groups": each of the `groups` of a row dies as a whole with
         probability `level`; "missing_groups": the same as NaN. A noise object at that
@@ -91,7 +94,7 @@ def robustness_curve(
     random_state : int, RandomState, Generator or None, default=None
         Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
     deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0, or NaN for models that know missing values;
+        What a deleted entry becomes: 0 (a word becomes empty), or missing, as above;
         "delete" is then the same as "missing".
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step, as a broken sensor
@@ -108,7 +111,8 @@ def robustness_curve(
     Returns
     -------
     curve : RobustnessCurve
-        Scores by model, level and repeat, with means and intervals.
+        Scores by model, level and repeat, with means and intervals; `filled` names the
+        models that got means in place of NaN.
 
     Examples
     --------
@@ -146,7 +150,8 @@ def robustness_curve(
     columns = feature_names(None, X)
     if groups is not None:
         read = Groups.read(groups, columns)  # bad groups cost no work
-        perturbation = perturbation.grouped(read.labels(len(columns)))
+        grouped = perturbation.grouped(read.labels(len(columns)))
+        perturbation = grouped if space == "input" else perturbation
     try_out(named, X)
     deleted_as = perturbation.deleted_as or deleted_as
     stages = _stages(named, X, y, perturbation, space, deleted_as)
@@ -156,10 +161,12 @@ def robustness_curve(
         stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
     seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
-    name = score_name(scoring)
+    order = [name for stage in stages for name in stage.models]
+    scores = scores[[order.index(name) for name in named]]
+    filled = tuple(n for s in stages if s.filled for n in s.models)
     return RobustnessCurve(
         *(tuple(named), at, scores, perturbation.label_if(deleted_as)),
-        *(name, confidence),
+        *(score_name(scoring), confidence, filled),
     )
 
 
@@ -211,6 +218,8 @@ class RobustnessCurve(Result):
         Name of the metric.
     confidence : float
         That of the intervals.
+    filled : tuple of str
+        Models that refuse NaN, and so got the mean of its column for a missing cell.
     """
 
     models: tuple[str, ...]
@@ -219,6 +228,7 @@ class RobustnessCurve(Result):
     label: str
     scoring: str
     confidence: float
+    filled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("levels", "scores"):
@@ -285,9 +295,17 @@ class RobustnessCurve(Result):
 
     def _title(self) -> str:
         what = f"{self.scoring} by {self.label}"
-        if self.n_repeats == 1:
-            return what
-        return f"{what}: mean of {self.n_repeats} draws, {self.confidence:.0%} interval"
+        if self.n_repeats > 1:
+            what += f": mean of {self.n_repeats} draws, {self.confidence:.0%} interval"
+        return f"{what}\n{self.note}" if self.note else what
+
+    @property
+    def note(self) -> str:
+        """A sentence about the models that got means in place of NaN, if any."""
+        if not self.filled:
+            return ""
+        who = ", ".join(self.filled)
+        return f"Column means in place of NaN, which they refuse: {who}."
 
     def _columns(self) -> dict[str, Any]:
         k, m, r = self.scores.shape
@@ -317,6 +335,7 @@ class _Stage(NamedTuple):
     rows: Container
     perturbation: Perturbation
     models: dict[str, Any]
+    filled: bool = False  # whether means stand in for NaN
 
 
 def _stages(
@@ -327,19 +346,26 @@ def _stages(
     space: str,
     deleted_as: str,
 ) -> list[_Stage]:
-    """One stage for all models, or one each where X depends on the model."""
-    if space == "input":
-        rows = contain(X, deleted_as)
-        if not perturbation.white_box:
-            return [_Stage(rows, perturbation, named)]
-        seen = {name: (model, rows) for name, model in named.items()}
-    else:
-        last = {name: last_step(model, X) for name, model in named.items()}
-        seen = {name: (m, contain(Z, deleted_as)) for name, (m, Z) in last.items()}
-    return [
-        _Stage(rows, perturbation.against(model, y), {name: model})
-        for name, (model, rows) in seen.items()
-    ]
+    """One stage for all models that see the same X: those that take NaN, or refuse it.
+
+    With space="model", or for somebody who knows the model, it is one for each model.
+    """
+    if space == "input" and not perturbation.white_box:
+        refusing = refusing_holes(named, X) if deleted_as == "nan" else ()
+        found = []
+        for filled in (False, True):
+            own = {n: m for n, m in named.items() if (n in refusing) is filled}
+            rows = contain(X, "mean" if filled else deleted_as) if own else None
+            found += [] if rows is None else [_Stage(rows, perturbation, own, filled)]
+        return found
+    found = []
+    for name, whole in named.items():
+        model, Z = (whole, X) if space == "input" else last_step(whole, X)
+        filled = deleted_as == "nan" and bool(refusing_holes({name: model}, Z))
+        rows = contain(Z, "mean" if filled else deleted_as)
+        own = {name: model}
+        found.append(_Stage(rows, perturbation.against(model, y), own, filled))
+    return found
 
 
 def _behind(stage: _Stage, named: dict[str, Any], X: Any, groups: Any) -> _Stage:

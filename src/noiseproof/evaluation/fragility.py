@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -11,17 +11,29 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from noiseproof._rows import Container, canonical, contain, stored_rows
+from noiseproof._pipelines import unwrap
+from noiseproof._rows import Container, canonical, contain, density, stored_rows
+from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.linear import LinearView, check_space, linear_view
-from noiseproof.evaluation.models import as_scorer, last_step, score_name
+from noiseproof.evaluation.models import (
+    as_scorer,
+    last_step,
+    refusing_holes,
+    score_name,
+)
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, frozen
-from noiseproof.groups import Groups, feature_names
+from noiseproof.evaluation.votes import BY_FEATURE
+from noiseproof.groups import Groups, feature_names, features_behind
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
-_FATES = {"zero": "deleted (read as zero)", "nan": "missing (the model knows)"}
+_FATES = {
+    "zero": "deleted (read as zero)",
+    "nan": "missing (the model knows)",
+    "mean": "missing (filled with its mean)",
+}
 _CHUNK = 2**20  # scores that are held at a time
 _KINDS = (("feature", "pair of features"), ("group", "pair of groups"))
 
@@ -34,7 +46,7 @@ def feature_fragility(
     groups: Any = None,
     pairs: bool = False,
     scoring: Any = "accuracy",
-    deleted_as: str = "zero",
+    deleted_as: str = "nan",
     space: str = "input",
     n_jobs: int | None = None,
     progress: Any = None,
@@ -60,8 +72,10 @@ def feature_fragility(
         which two outages together hurt most.
     scoring : str, scorer or callable, default="accuracy"
         Name of a scikit-learn metric or a function of (model, X, y).
-    deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0, or NaN for models that know missing values.
+    deleted_as : {"nan", "zero"}, default="nan"
+        What a lost cell becomes. "nan": it is missing, so that the model knows, or the
+        mean of its column in X for a model that refuses NaN, as an imputer in
+        production would write it. "zero": it reads as zero, as from a dead sensor.
     space : {"input", "model"}, default="input"
         Whether a pipeline loses features before its first step or before its last.
     n_jobs : int or None, default=None
@@ -84,7 +98,7 @@ def feature_fragility(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
     >>> feature_fragility(model, X, y, groups=parts)
-    accuracy lost with each group deleted (read as zero), of 0.973 with all
+    accuracy lost with each group missing (filled with its mean), of 0.973 with all
     <BLANKLINE>
     group   cost
     petal  0.640
@@ -96,11 +110,14 @@ def feature_fragility(
     groups_of = Groups.read(groups, names)
     if pairs:
         groups_of = _pairs(groups_of)
-    quick = scoring == "accuracy" and deleted_as == "zero"
-    if quick and (seen := _seen_as_linear(model, X, space)):
-        score, scores = _by_update(*seen, y, groups_of)
+    whole, rows = last_step(model, X) if space == "model" else (model, X)
+    if deleted_as == "nan" and refusing_holes({"": whole}, rows):
+        deleted_as = "mean"
+    if scoring == "accuracy" and (
+        seen := _seen_as_linear(model, X, space, deleted_as, groups_of)
+    ):
+        score, scores = _by_update(*seen, y)
     else:
-        whole, rows = last_step(model, X) if space == "model" else (model, X)
         metric = as_scorer(scoring)
         container = contain(rows, deleted_as)
         score = metric(whole, rows, y)
@@ -136,8 +153,8 @@ class Fragility(Result):
     kind : {"feature", "group", "pair of features", "pair of groups"}
         What the names are.
     fate : str
-        What becomes of them: deleted, so that they read as zero, or missing, and the
-        model knows.
+        What becomes of them: missing, and the model knows; missing, and filled with
+        the mean, as the model refuses NaN; or deleted, so that they read as zero.
     """
 
     names: tuple[str, ...]
@@ -145,7 +162,7 @@ class Fragility(Result):
     score: float
     scoring: str
     kind: str
-    fate: str = "deleted (read as zero)"
+    fate: str = "missing (the model knows)"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", frozen(self.cost))
@@ -173,20 +190,62 @@ def _pairs(groups: Groups) -> Groups:
 
 
 def _seen_as_linear(
-    model: Any, X: Any, space: str
-) -> tuple[LinearView, Any, NDArray[Any]] | None:
-    """The model's view, rows and predictions, if it is linear."""
+    model: Any, X: Any, space: str, deleted_as: str, groups: Groups
+) -> tuple[LinearView, Any, NDArray[Any], Groups] | None:
+    """View, rows, predictions and groups, if what is lost takes its terms with it.
+
+    That is so where it reads as zero; where it is NaN, behind steps that let NaN pass;
+    and where the mean stands in for it, if the rows are centred first.
+    """
+    if density(X) is not None:
+        deleted_as = "zero"
+    if deleted_as == "nan":
+        if not _lets_holes_pass(unwrap(model)[0]):
+            return None
+        if space == "input":
+            groups, space = _behind(model, X, groups), "model"
     try:
         view = linear_view(model, space)
+        if deleted_as == "nan":  # does a hole add nothing, as to our models?
+            some = contain(_safe_indexing(X, np.arange(min(8, X.shape[0]))), "nan")
+            holes = some.without(np.indices(some.shape).sum(axis=0) % 2 == 0)
+            view.agreed(view.rows(holes), np.asarray(model.predict(holes)))
         rows, prediction = view.rows(X), np.asarray(model.predict(X))
         view.agreed(rows, prediction)
-    except TypeError:
+    except (TypeError, ValueError):  # not linear, or words in X
         return None
-    return view, rows, prediction
+    if deleted_as == "mean":
+        means = rows.mean(axis=0, dtype=np.float64)
+        rows = rows - means
+        view = replace(view, intercept=view.intercept + view.coef @ means)
+    return view, rows, prediction, groups
+
+
+def _lets_holes_pass(steps: Any) -> bool:
+    """Whether NaN comes out of these steps where it goes in, and nowhere else."""
+    return all(
+        isinstance(step, BY_FEATURE) or getattr(step, "lets_holes_pass", False)
+        for _, step in steps
+    )
+
+
+def _behind(model: Any, X: Any, groups: Groups) -> Groups:
+    """The same groups among the features that the last step of a pipeline gets."""
+    columns = [str(name) for name in feature_names(model, X)]
+    d = last_step(model, _safe_indexing(X, np.arange(1)))[1].shape[1]
+    features = features_behind(model, columns, d)
+    places: dict[str, list[int]] = {name: [] for name in columns}
+    for j, feature in enumerate(features):
+        places.setdefault(feature.column, []).append(j)
+    members = {
+        name: [j for column in groups[g] for j in places[columns[column]]]
+        for g, name in enumerate(groups.names)
+    }
+    return Groups.packed(members)
 
 
 def _by_update(
-    view: LinearView, rows: Any, prediction: NDArray[Any], y: Any, groups: Groups
+    view: LinearView, rows: Any, prediction: NDArray[Any], groups: Groups, y: Any
 ) -> tuple[float, Array]:
     """Accuracy with all features and without each group, from the scores alone."""
     right = prediction == y

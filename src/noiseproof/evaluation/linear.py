@@ -226,10 +226,8 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
         steps = steps + inner
     coef, intercept, classes = _weights(last)
     sizes, terms = _parts(last, coef)
-    scaled = _affine(steps, coef.shape[1])  # refuses other steps in both spaces
-    if space == "model":
-        scaled = _affine([], coef.shape[1])
-    scale, shift, size, underflow = scaled
+    between = steps if space == "input" else []
+    scale, shift, size, underflow = _affine(between, coef.shape[1])
     rank = _tie_rank(last, intercept, classes)
     with np.errstate(over="ignore", invalid="ignore"):
         shifted = coef * shift

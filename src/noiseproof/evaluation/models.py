@@ -6,6 +6,7 @@ from elsewhere is wrapped for them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 
 from noiseproof._pipelines import transform, unwrap
-from noiseproof._rows import canonical
+from noiseproof._rows import canonical, contain
+from noiseproof._sklearn import _safe_indexing
 
 Score = Callable[[Any, Any, Any], float]
 
@@ -60,6 +62,23 @@ def try_out(models: Mapping[str, Any], X: Any) -> None:
     for name, model in models.items():
         with named_in_errors(name):
             model.predict(row)
+
+
+def refusing_holes(models: Mapping[str, Any], X: Any) -> tuple[str, ...]:
+    """Names of the models that cannot answer for two rows whose cells are all NaN."""
+    rows = contain(_safe_indexing(X, np.arange(min(2, X.shape[0]))), "nan")
+    holes = rows.without(np.ones(rows.shape, dtype=bool))
+    return tuple(name for name, model in models.items() if not _answers(model, holes))
+
+
+def _answers(model: Any, holes: Any) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = np.asarray(model.predict(holes))
+    except Exception:  # whatever a model of theirs raises if it refuses
+        return False
+    return not (answer.dtype.kind == "f" and bool(np.isnan(answer).any()))
 
 
 def last_step(model: Any, X: Any) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from noiseproof._rows import Container, values
 from noiseproof.attacks import Attack
@@ -33,6 +34,7 @@ class Perturbation:
     deleted_as: str | None = None  # what a lost cell becomes; None: as the caller says
     is_random: bool = True
     white_box: bool = False  # whether it depends on the model
+    takes_groups: bool = False  # whether features die by group
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         """One draw: a function from a level to the perturbed X."""
@@ -44,8 +46,8 @@ class Perturbation:
     def grouped(self, labels: Any) -> Perturbation:
         """The perturbation that knows the group of each feature."""
         raise ValueError(
-            "groups are for perturb='delete_groups' and 'missing_groups'; noise and "
-            "attacks have their own."
+            "groups are for perturb='delete_groups' and 'missing_groups', and for "
+            "noise and attacks that take groups and have none of their own."
         )
 
     def against(self, model: Any, y: Any) -> Perturbation:
@@ -143,6 +145,7 @@ class DeleteGroups(Perturbation):
     """
 
     label = "share of groups deleted"
+    takes_groups = True
     labels: Any = None  # the group of each feature
 
     def grouped(self, labels: Any) -> Perturbation:
@@ -182,6 +185,12 @@ class AddNoise(Perturbation):
     def __init__(self, noise: Noise):
         self.noise = noise
         self.label = f"{noise.level_name} of {type(noise).__name__} noise"
+        self.takes_groups = _takes_groups(noise)
+
+    def grouped(self, labels: Any) -> Perturbation:
+        if not self.takes_groups:
+            return super().grouped(labels)
+        return AddNoise(clone(self.noise).set_params(groups=labels))
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         X = rows.numbers()
@@ -208,6 +217,13 @@ class WhiteBoxAttack(Perturbation):
     def __init__(self, attack: Attack, target: Any = None):
         self.attack, self.target = attack, target
         self.label = attack.level_label
+        self.takes_groups = _takes_groups(attack)
+
+    def grouped(self, labels: Any) -> Perturbation:
+        if not self.takes_groups:
+            return super().grouped(labels)
+        attack = clone(self.attack).set_params(groups=labels)
+        return WhiteBoxAttack(attack, self.target)
 
     def against(self, model: Any, y: Any) -> Perturbation:
         view = linear_view(model)
@@ -249,6 +265,11 @@ def as_perturbation(perturb: Any) -> Perturbation:
         f"perturb must be one of {names}, a noise object such as Gaussian() or an "
         f"attack such as FeatureDeletion(); got {perturb!r}."
     )
+
+
+def _takes_groups(part: Noise | Attack) -> bool:
+    """Whether it has a place for groups, and none in it."""
+    return part.get_params(deep=False).get("groups", part) is None
 
 
 def _blocks(starts: Any) -> Iterator[tuple[int, int]]:

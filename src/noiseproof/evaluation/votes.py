@@ -17,7 +17,7 @@ from sklearn.preprocessing import (
 from noiseproof._pipelines import transform, unwrap
 
 # what they make of a feature depends on no other, and a missing one stays missing
-_BY_FEATURE = (
+BY_FEATURE = (
     *(MaxAbsScaler, MinMaxScaler, PowerTransformer, QuantileTransformer),
     *(RobustScaler, StandardScaler),
 )
@@ -35,7 +35,7 @@ def certified_votes(model: Any, X: Any, space: str, *, plain: bool) -> dict[str,
         raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
     steps, voters = unwrap(model)
     for _, step in steps:
-        if space == "input" and not isinstance(step, _BY_FEATURE):
+        if space == "input" and not isinstance(step, BY_FEATURE):
             raise TypeError(
                 f"The step {type(step).__name__} before the votes may mix features, so "
                 "one of them could change several votes; use space='model' to count "

@@ -36,8 +36,8 @@ def write_report(
     settings: Mapping[str, Any] | None = None,
     training_rows: int | None = None,
     delta: float = 0.05,
-    space: str = "model",
-    deleted_as: str = "zero",
+    space: str = "input",
+    deleted_as: str = "nan",
     max_rows: int = 20_000,
     progress: Any = None,
 ) -> Summary:
@@ -78,12 +78,14 @@ def write_report(
         Number of rows the models were trained on, if the page shall tell.
     delta : float, default=0.05
         Probability that a risk bound may fail.
-    space : {"model", "input"}, default="model"
-        Whether a pipeline loses features before its last step, where behind a scaler
-        zero means average, or before its first.
-    deleted_as : {"zero", "nan"}, default="zero"
-        What a lost cell becomes: "zero" is a feature deleted, which reads as zero;
-        "nan" a cell missing, and the model knows. The page says which it shows.
+    space : {"input", "model"}, default="input"
+        Whether a pipeline loses cells before its first step, or before its last, where
+        behind a scaler zero means average. Certificates of missing cells count what
+        the last step gets: to our models a missing feature adds nothing there.
+    deleted_as : {"nan", "zero"}, default="nan"
+        What a lost cell becomes. "nan": it is missing, so that the model knows, or the
+        mean of its column for a model that refuses NaN. "zero": it is deleted, and
+        reads as zero. The page says which it shows.
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.

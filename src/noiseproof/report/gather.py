@@ -50,7 +50,7 @@ _SPACES = {
 }
 _GONE = {
     "zero": "deleted feature reads as zero",
-    "nan": "missing cell becomes NaN, so that the model knows,",
+    "nan": "missing cell becomes NaN, or its column's mean if a model refuses NaN,",
 }
 _LOST = {
     "zero": "features deleted (read as zero)",
@@ -84,8 +84,8 @@ class Plan:
     settings: Mapping[str, Any] | None = None
     training_rows: int | None = None
     delta: float = 0.05
-    space: str = "model"
-    deleted_as: str = "zero"
+    space: str = "input"
+    deleted_as: str = "nan"
     max_rows: int = 20_000
     progress: Any = None
 
@@ -205,9 +205,9 @@ class _Case:
     def _pick(self, rows: Any) -> _Case:
         return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
 
-    def seen_by(self, model: Any) -> tuple[Any, _Case]:
+    def seen_by(self, model: Any, space: str | None = None) -> tuple[Any, _Case]:
         """The model and the rows in the space where features are deleted."""
-        if self.plan.space == "input":
+        if (space or self.plan.space) == "input":
             return model, self
         steps, last = unwrap(model)
         if not steps:
@@ -215,6 +215,11 @@ class _Case:
         X = transform(steps, self.X)
         features = features_behind(model, self.columns, X.shape[1])
         return last, replace(self, X=X, features=features)
+
+    def certified(self, model: Any) -> tuple[Any, _Case]:
+        """The model and the rows where what is missing adds nothing to a score."""
+        missing = self.plan.deleted_as == "nan"
+        return self.seen_by(model, "model" if missing else None)
 
 
 def _scoring(models: Mapping[str, Any], y: NDArray[Any]) -> str:
@@ -274,7 +279,7 @@ def _judge(
     )
     if certificates is None:
         return found
-    return replace(found, **_certified(certificates, last, seen, budgets))
+    return replace(found, **_certified(certificates, *few.certified(model), budgets))
 
 
 def _series(curve: RobustnessCurve) -> Series:
@@ -319,7 +324,7 @@ def _whole(name: str, model: Any, case: _Case) -> _Whole:
     parts: list[Certificates] = []
     rows: list[WorstRow] = []
     for start, block in case.blocks():
-        last, seen = block.seen_by(model)
+        last, seen = block.certified(model)
         try:
             found = certify(last, seen.X, seen.y)
         except TypeError as error:  # not linear, and it says why

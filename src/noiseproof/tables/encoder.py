@@ -66,6 +66,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan,  0.,  0.]])
     """
 
+    lets_holes_pass: ClassVar[bool] = True  # NaN in, NaN or zeros out, and only there
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": [StrOptions({"auto", "standard", "maxabs", "none"})]
     }
