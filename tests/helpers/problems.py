@@ -9,6 +9,8 @@ from noiseproof._rows import DESIGNS
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.noise import NOISES
 
+# designs that hold arrays of NumPy and SciPy
+IN_MEMORY = [name for name, cls in DESIGNS.items() if not cls.on_device]
 LOSS_KEYS = [pytest.param(key, id="-".join(key)) for key in LOSSES]
 CONVEX_KEYS = [
     pytest.param(key, id="-".join(key)) for key, loss in LOSSES.items() if loss().convex

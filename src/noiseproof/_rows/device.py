@@ -149,6 +149,11 @@ class DeviceDesign(Design):
         """A design of some of the rows, in order."""
         return DeviceDesign(self._matrix.take(*self._raw(rows)))
 
+    def dense_rows(self, rows: slice) -> Array:
+        places = np.arange(self.shape[0])[rows]
+        block = self._here.wrap(self._matrix.dense(*self._raw(places)))
+        return block.astype(np.float64)  # type: ignore[return-value]
+
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
         block = self._here.wrap(self._matrix.dense(*self._raw(rows)))
         block = block.astype(np.float64)
