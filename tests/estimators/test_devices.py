@@ -18,12 +18,13 @@ from noiseproof import (
     RobustPerceptron,
 )
 from noiseproof._rows import arrays, host
+from noiseproof._rows.device import DeviceDesign
 from noiseproof.noise import Dropout, Gaussian
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("array_api_compat", reason="array-api-compat is not installed")
 
-every_model = pytest.mark.parametrize("model", marginal_models(tol=1e-11))
+every_model = pytest.mark.parametrize("model", marginal_models(tol=1e-9))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -125,35 +126,27 @@ def test_integers_and_columns_of_labels(data):
     np.testing.assert_array_equal(same.predict(there).numpy(), model.predict(whole))
 
 
-def test_only_few_numbers_leave_the_device(data, monkeypatch):
-    """One for each class, where solvers decide, and θ at the start and at the end."""
-    X, y = np.tile(data[0], (1, 40)), data[1]
-    left = []
-    whole = arrays.host
+def test_few_numbers_leave_the_device(data, monkeypatch):
+    """One for each class, where solvers decide; θ when a fit starts and ends."""
+    X, y = tensors(np.tile(data[0], (1, 40)), data[1])
+    left, products = [], []
+    count, host_of = DeviceDesign.curvature_product, arrays.host
 
     def spy(x):
-        if isinstance(x, arrays.DeviceArray):
-            left.append(x.size)
-        return whole(x)
-
-    for module in ("moment", "objective", "conjugate_gradient", "newton", "solving"):
-        monkeypatch.setattr(f"noiseproof._marginal.{module}.host", spy)
-    products = []
-    product = DropoutLogisticRegression().fit(*tensors(X, y))  # warm
-    del product, left[:]
-    from noiseproof._rows.device import DeviceDesign
-
-    one = DeviceDesign.curvature_product
+        left.append(x.size) if isinstance(x, arrays.DeviceArray) else None
+        return host_of(x)
 
     def counted(self, *parts):
         products.append(1)
-        return one(self, *parts)
+        return count(self, *parts)
 
+    for module in ("moment", "objective", "conjugate_gradient", "newton", "solving"):
+        monkeypatch.setattr(f"noiseproof._marginal.{module}.host", spy)
     monkeypatch.setattr(DeviceDesign, "curvature_product", counted)
-    DropoutLogisticRegression().fit(*tensors(X, y))
-    large = [size for size in left if size > 3]
-    assert len(large) <= 2
-    assert len(left) <= 2 * len(products) + 12 * len(set(left)) + 60
+    model = DropoutLogisticRegression().fit(X, y)
+    assert sum(size > 3 for size in left) <= 2
+    assert len(products) > model.n_iter_
+    assert len(left) <= 2 * len(products) + 10 * model.n_iter_
 
 
 def _fitted(rng):
@@ -243,8 +236,8 @@ def test_negative_counts_and_one_class(data):
 
 def test_others_read_tensors_of_the_cpu_as_ever(data):
     X, y = data[0], data[1] > 0
-    there = RobustPerceptron().fit(*tensors(X, y))
-    same = RobustPerceptron().fit(X, y)
+    there = RobustPerceptron(random_state=0).fit(*tensors(X, y))
+    same = RobustPerceptron(random_state=0).fit(X, y)
     np.testing.assert_array_equal(there.predict(on_torch(X)), same.predict(X))
 
 

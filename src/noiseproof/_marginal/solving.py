@@ -47,7 +47,7 @@ def minimize(
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not np.array_equal(theta, host(objective.theta)):
+    if not np.array_equal(host(theta), host(objective.theta)):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
             objective = there

@@ -137,7 +137,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                     loss, self.fit_intercept, unlabeled=unlabeled,
                     unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
                 )  # fmt: skip
-                end = minimize(solver, objective, start[classes], stop)
+                end = minimize(solver, objective, design.hold(start[classes]), stop)
                 known = end.converged or end.stopped
                 theta = host(end.point.theta)
                 found.append((theta, end.point.value, end.n_iter, known))
