@@ -10,6 +10,7 @@ from problems import dataset, kind, marginal_models
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 
+import noiseproof
 from noiseproof import (
     DropoutLogisticRegression,
     DropoutPoissonRegressor,
@@ -239,6 +240,18 @@ def test_others_read_tensors_of_the_cpu_as_ever(data):
     there = RobustPerceptron(random_state=0).fit(*tensors(X, y))
     same = RobustPerceptron(random_state=0).fit(X, y)
     np.testing.assert_array_equal(there.predict(on_torch(X)), same.predict(X))
+
+
+def test_files_and_plain_models_are_numpys(rng, tmp_path):
+    X, model = _fitted(rng)
+    expected = model.decision_function(on_torch(X)).numpy()
+    noiseproof.save(model, tmp_path / "model.npf")
+    for found in (
+        noiseproof.load(tmp_path / "model.npf"),
+        noiseproof.as_sklearn(model),
+    ):
+        np.testing.assert_allclose(found.decision_function(X), expected, rtol=1e-12)
+    assert torch.is_tensor(model.coef_)
 
 
 def test_convergence_is_still_warned_of(data):

@@ -12,6 +12,7 @@ from noiseproof._rows.arrays import (
     factorized,
     given,
     host,
+    on_host,
 )
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.containers import Container, contain, n_missing
@@ -103,6 +104,7 @@ __all__ = [
     "n_missing",
     "n_stored",
     "numpy_type",
+    "on_host",
     "one_blas_thread",
     "placed",
     "read",

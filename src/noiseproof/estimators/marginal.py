@@ -95,7 +95,9 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
+            Training data; NaN means that a feature is missing there. Arrays of torch
+            and CuPy, dense or CSR, stay on their device, and the fitted attributes
+            are there, too.
         y : array-like of shape (n_samples,)
             Class labels, or the targets of a regression.
         sample_weight : array-like of shape (n_samples,), default=None

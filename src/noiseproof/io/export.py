@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
+from noiseproof._rows import host
 from noiseproof.estimators import DropoutPoissonRegressor
 
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
@@ -83,20 +84,20 @@ def _regressor(model: Any) -> Any:
         plain._base_loss = plain._get_loss()  # what its own fit would keep
     else:
         plain = Ridge()
-    plain.coef_ = np.array(model.coef_)
-    plain.intercept_ = model.intercept_
+    plain.coef_ = np.array(host(model.coef_))
+    plain.intercept_ = host(model.intercept_)
     return plain
 
 
 def _classifier(model: Any) -> Any:
-    classes = np.array(model.classes_)
+    classes = np.array(host(model.classes_))
     if not hasattr(model, "predict_proba"):
         plain = LinearSVC()
     elif len(classes) == 2:
         plain = LogisticRegression()
     else:
         plain = SGDClassifier(loss="log_loss")
-    coef, intercept = np.array(model.coef_), np.array(model.intercept_)
+    coef, intercept = (np.array(host(x)) for x in (model.coef_, model.intercept_))
     if len(classes) == 2 and len(coef) == 2:  # scikit-learn has one row for two classes
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept
