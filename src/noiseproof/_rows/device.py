@@ -50,7 +50,7 @@ class DeviceDesign(Design):
         self._matrix = _Sparse.of(X) if self._sparse else _Dense(X)
         self._here = DeviceArray(self._matrix.data)
 
-    def hold(self, x: Any) -> DeviceArray:
+    def hold(self, x: Any) -> Any:
         """Numbers of rows or features as float64, where the data is."""
         return self._here.wrap(self._here.like(x)).astype(np.float64)
 
@@ -131,12 +131,12 @@ class DeviceDesign(Design):
     ) -> tuple[Array, Array, Array]:
         P, SP, a0 = self._raw(P, 2 * S * P, a0[:, None])
         some = isinstance(e0, DeviceArray) or e0.any()  # most noises have none
-        (e0,) = self._raw(e0[:, None]) if some else (0.0,)
+        shift = self._raw(e0[:, None])[0] if some else 0.0
         parts = self._raw(h.mm, h.mv, h.vv)
 
         def work(rows: slice, block: Any) -> list[Any]:
             a = block.scores(P) + a0
-            e = block.scores(SP, power) + e0
+            e = block.scores(SP, power) + shift
             mm, mv, vv = (part[:, rows] for part in parts)
             A = mm * a + mv * e
             B = mv * a + vv * e

@@ -133,7 +133,7 @@ def density(X: Any) -> float | None:
     return X.nnz / max(1, X.shape[0] * X.shape[1]) if sp.issparse(X) else None
 
 
-def as_dense(X: Any) -> NDArray[Any]:
+def as_dense(X: Any) -> Any:
     """The same as an array, for a few rows or few columns only."""
     if sp.issparse(X):
         return X.toarray()
