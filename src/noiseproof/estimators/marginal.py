@@ -128,7 +128,8 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         ]
 
         start = self._start((len(Y), X.shape[1] + self.fit_intercept))
-        group = max(1, _GROUP // max(X.shape))
+        # a device has room, and needs large products
+        group = len(Y) if design.on_device else max(1, _GROUP // max(X.shape))
         found = []
         with reporting(self, X, y) as report:
             stop = Stop(self.tol, self.max_iter, report)
@@ -148,14 +149,17 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         self._move(X, given_y)
         self.n_iter_ = max(steps)
         if not all(done):
-            warnings.warn(
-                f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
-                f"before its objective was known to tol={self.tol:g}; increase "
-                "max_iter, loosen tol or scale the features.",
-                ConvergenceWarning,
-                stacklevel=2 + WRAPPERS,
-            )
+            self._warn_of_early_end()
         return self
+
+    def _warn_of_early_end(self) -> None:
+        warnings.warn(
+            f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
+            f"before its objective was known to tol={self.tol:g}; increase "
+            "max_iter, loosen tol or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3 + WRAPPERS,
+        )
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
         """Loss, noise and solver from the parameters, or one clear sentence."""
