@@ -146,7 +146,7 @@ class CumulantTerm(Term):
         return replace(self, theta=theta, known=None)
 
     @property
-    def K(self) -> Array:
+    def K(self) -> Array:  # noqa: N802
         """Cumulant of every score, (k, n)."""
         if self.known is None:
             self.known = self._cumulants()
@@ -166,6 +166,15 @@ class CumulantTerm(Term):
     def ray(self, P: Array) -> Callable[[Array], Self]:
         """Cumulants have no short cut: each step is a pass."""
         return lambda alpha: self.at(self.theta + alpha[:, None] * P)
+
+    def sample(self, rows: NDArray[np.intp], share: float) -> Self:
+        return replace(
+            self,
+            design=self.design.take(rows),
+            signs=self.signs[:, rows],
+            weights=self.weights[rows] / share,
+            known=None,
+        )
 
     def restrict(self, classes: Any) -> Self:
         names = ("signs", "linear", "theta")
@@ -204,18 +213,19 @@ class CumulantTerm(Term):
         if majorized is not None and majorized.any():
             raise TypeError("a loss of the cumulant has no quadratic majoriser")
 
-    def expansion(self, majorized: NDArray[np.bool_]) -> Expansion:
+    def expansion(self, majorized: NDArray[np.bool_] | None) -> Expansion:
         self._refuse(majorized)
+        whole = majorized is not None
 
         def work(block: DenseBlock) -> list[Array]:
-            parts = [self._expand(block, k) for k in range(len(self.theta))]
+            parts = [self._expand(block, k, whole) for k in range(len(self.theta))]
             return [np.array(part) for part in zip(*parts, strict=True)]
 
         value, gradient, matrix = self.design.total(work)
         value += np.einsum("kd,kd->k", self.linear, self.theta)
         return Expansion(value, np.zeros_like(value), gradient + self.linear, matrix)
 
-    def _expand(self, block: DenseBlock, k: int) -> tuple[Any, ...]:
+    def _expand(self, block: DenseBlock, k: int, whole: bool) -> tuple[Any, ...]:
         """What a block of rows adds to the value, gradient and matrix of class k."""
         W, b = self.split(self.theta)
         sign, c = self.signs[k, block.rows, None], self.weights[block.rows]
@@ -232,6 +242,9 @@ class CumulantTerm(Term):
             slopes = sign * entries.slope
             if self.fit_intercept:
                 slopes = np.hstack([slopes, sign])
+            sums = self.loss.value(K) @ c, first @ slopes
+            if not whole:
+                return *sums, np.empty((0, 0))
             matrix = slopes.T @ (second[:, None] * slopes)
             d = block.x.shape[1]
             if self.labels is None:
@@ -240,7 +253,7 @@ class CumulantTerm(Term):
                 root = np.sign(block.x) * np.sqrt(entries.curvature)
                 together = self.labels[:, None] == self.labels
                 matrix[:d, :d] += (root.T @ (first[:, None] * root)) * together
-            return self.loss.value(K) @ c, first @ slopes, matrix
+            return *sums, matrix
 
 
 class CumulantCurvature:

@@ -20,6 +20,12 @@ _BLUR = 1e-15  # rounding of a value
 # A step of the majoriser that gains a larger part of the objective is followed by
 # another: Newton's own would overshoot there
 _FAR = 0.1
+# Nearer than this, in parts of the objective, the matrix may serve another step, since
+# a gradient alone costs a quarter of a pass; as long as each step leaves at most that
+# part to gain. What it says is left is seldom more than twice too small.
+_NEAR = 1e-2
+_FAST = 0.1
+_SAFE = 2.5
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 _FLAT = 1e-12  # part of the largest eigenvalue below which a direction counts as flat
 
@@ -28,14 +34,15 @@ def factored_newton(start: Objective, stop: Stop) -> Solution:
     """Newton's method with a backtracking line search, all classes in step.
 
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
-    quadratic majoriser instead, if its loss has one: that never overshoots. A class
-    is at its minimum when the Newton decrement says so, which is exact here.
+    quadratic majoriser instead, if its loss has one: that never overshoots. Near the
+    minimum matrices are used again. A class is done when the Newton decrement is small.
     """
-    walk = _Walk(start, stop)
+    walk = _Walk(start, stop.tol)
     for n_iter in range(1, stop.max_iter + 1):
-        if not walk.at_minimum.all():
+        if walk.going.any():
             walk.advance()
-        stopped = stop.tell(n_iter, walk.expansion.value, walk.gain / walk.size)
+        size = walk.point.size
+        stopped = stop.tell(n_iter, walk.point.value, walk.gain / size)
         if stopped or not walk.going.any():
             break
     return Solution(walk.point, n_iter, bool(walk.at_minimum.all()), stopped)
@@ -50,6 +57,8 @@ class _Walk:
         The objective there.
     expansion : Expansion
         Its value, gradient and matrix.
+    is_old : bool
+        Whether the matrices come from an earlier point.
     careful : array of bool
         Whose matrix is that of the majoriser.
     P, gain : arrays
@@ -58,15 +67,14 @@ class _Walk:
         Who can gain nothing, though the gradient promises it.
     """
 
-    def __init__(self, start: Objective, stop: Stop):
-        self.tol = stop.tol
+    def __init__(self, start: Objective, tol: float):
+        self.tol, self.is_old = tol, False
         self.careful = np.logical_and(start.has_majorizer, ~start.theta.any(axis=1))
         self.stuck = np.zeros(len(start.theta), dtype=bool)
         self._arrive(start, start.expansion(self.careful))
 
     def _arrive(self, point: Objective, expansion: Expansion) -> None:
         self.point, self.expansion = point, expansion
-        self.size = point.size
         matrix = expansion.matrix
         if point.kink_width and point.fit_intercept:
             # where a kinked loss is flat nothing holds the unpenalised intercept back;
@@ -79,7 +87,8 @@ class _Walk:
     @property
     def at_minimum(self) -> NDArray[np.bool_]:
         """Whose Newton step is too small to be worth taking."""
-        return ~self.careful & self.point.is_small(self.gain, self.tol)
+        left = _SAFE * self.gain if self.is_old else self.gain
+        return ~self.careful & self.point.is_small(left, self.tol)
 
     @property
     def going(self) -> NDArray[np.bool_]:
@@ -87,30 +96,41 @@ class _Walk:
         return ~self.at_minimum & ~self.stuck
 
     def advance(self) -> None:
-        """Take the longest of the steps 1, ½, ¼, ... that gains enough, for each."""
-        going = self.going
-        before, theta = self.expansion, self.point.theta.copy()
-        careful = self.careful & (self.gain > _FAR * np.abs(before.value))
-        there = Expansion(*(part.copy() for part in before))
-        slope, alpha = -2 * self.gain, 1.0
-        searching = np.flatnonzero(going)
-        while len(searching) and alpha >= _SHORTEST:
-            trial = self.point.theta[searching] + alpha * self.P[searching]
-            part = self.point.restrict(searching).at(trial)
-            found = part.expansion(careful[searching])
-            value = before.value[searching]
-            enough = value + _SUFFICIENT * alpha * slope[searching]
+        """Take a step, with old matrices if they do, else with new ones."""
+        going, gain = self.going, self.gain
+        near = bool(np.all(~self.careful & (gain <= _NEAR * self.point.size)))
+        tired = self._search(reuse=near)
+        if near and np.any(self.going & (tired | (self.gain > _FAST * gain))):
+            self.is_old = False
+            found = self.point.restrict(going).expansion(self.careful[going])
+            self._arrive(self.point, self.expansion.with_classes(going, found))
+        elif not near:
+            self.stuck |= tired
+
+    def _search(self, reuse: bool) -> NDArray[np.bool_]:
+        """Step by 1, ½, ¼, ... until each class gains enough; tells who never does."""
+        there, theta = self.expansion, self.point.theta.copy()
+        careful = self.careful & (self.gain > _FAR * np.abs(there.value))
+        searching, alpha = self.going, 1.0
+        while searching.any() and alpha >= _SHORTEST:
+            part = self.point.restrict(searching)
+            part = part.at(part.theta + alpha * self.P[searching])
+            found = part.expansion(None if reuse else careful[searching])
+            if reuse:
+                found = found._replace(matrix=self.expansion.matrix[searching])
+            value = self.point.value[searching]
+            enough = value - 2 * _SUFFICIENT * alpha * self.gain[searching]
             good = found.value <= enough + _BLUR * np.abs(value)
-            for whole, piece in zip(there, found, strict=True):
-                whole[searching[good]] = piece[good]
-            theta[searching[good]] = trial[good]
-            searching = searching[~good]
+            moved = searching.copy()
+            moved[searching] = good
+            there = there.with_classes(moved, Expansion(*(p[good] for p in found)))
+            theta[moved] = part.theta[good]
+            searching = searching & ~moved
             careful[searching] = self.point.has_majorizer
             alpha /= 2
-        self.stuck[searching] = True
-        careful[self.at_minimum] = False
-        self.careful = careful
+        self.careful, self.is_old = careful, reuse
         self._arrive(self.point.known_at(theta, there), there)
+        return searching
 
 
 def newton_steps(matrix: Array, gradient: Array) -> tuple[Array, Array]:

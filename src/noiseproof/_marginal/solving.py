@@ -33,6 +33,7 @@ _SHRINK = 0.1
 _SMALLEST = 1e-12  # of the first ε
 _ROUGH = 0.05  # accuracy of the first stage
 _SLACK = 0.2  # part of the gap to which a later stage is solved
+_ROUGH_SAMPLE = 1e-4  # accuracy on a sample, whose own minimum is not more accurate
 _WARM_STEPS = 10
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
 
@@ -47,17 +48,45 @@ def minimize(
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not np.array_equal(host(theta), host(objective.theta)):
+    if not theta.any() and objective.is_tall and solver is newton:
+        objective = _from_sample(objective, stop)
+    elif not np.array_equal(host(theta), host(objective.theta)):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
             objective = there
     if not objective.kink_width:
         return solver(objective, stop)
+    if solver is not newton:
+        return _through_stages(solver, objective, stop, 0)
+    first = _from_dual(objective, stop)
+    if first.converged or first.stopped or first.n_iter >= stop.max_iter:
+        return first
+    return _through_stages(solver, first.point, stop, first.n_iter)
+
+
+def _from_dual(objective: Objective, stop: Stop) -> Solution:
+    """The solution of a plain hinge loss, or a start where there is little noise."""
+    here = Solution(objective, 0, False)
+    is_start = objective.is_noisy
+    if len(objective.terms) > 1 or (is_start and objective.theta.any()):
+        return here
+    goal = Stop(max(stop.tol, _ROUGH), stop.max_iter) if is_start else stop
+    found = objective.terms[0].solve_dual(goal)
+    if found is None:
+        return here
+    theta, n_iter, converged, stopped = found
+    if is_start:
+        return Solution(objective.at(theta), 0, False)
+    return Solution(objective.at(theta), n_iter, converged, stopped)
+
+
+def _through_stages(
+    solver: Solver, objective: Objective, stop: Stop, n_iter: int
+) -> Solution:
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
-    n_iter = 0
     if objective.theta.any():
-        result = _from_solution(solver, objective, stop)
-        n_iter = result.n_iter
+        result = _from_solution(solver, objective, stop.fewer(n_iter))
+        n_iter += result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:
             return result
         objective = objective.at(result.point.theta)
@@ -78,6 +107,16 @@ def minimize(
         tol = stop.tol if done else max(stop.tol, _SLACK * gap)
         # evaluated anew: rounding errors of steps along rays count at tiny ε
         objective = point.at(point.theta)
+
+
+def _from_sample(objective: Objective, stop: Stop) -> Objective:
+    """Where a sample of the rows has its minimum, or θ = 0 if that is no better."""
+    sample = objective.sample()
+    rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
+    there = objective.at(minimize(newton, sample, sample.theta, rough).point.theta)
+    if not objective.kink_width:  # else the solver will see a smoothed one only
+        there.expansion(np.zeros(len(there.theta), dtype=bool))
+    return there if np.all(there.value < objective.null_value) else objective
 
 
 def _from_solution(solver: Solver, point: Objective, stop: Stop) -> Solution:

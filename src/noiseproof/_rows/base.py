@@ -200,12 +200,20 @@ class Design:
         pieces = workers.map(run, list(pairwise(cuts)), light=n <= size)
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
+    def entries(self) -> tuple[Any, Any, Any]:
+        """The arrays of CSR, unsigned; `indices` of one row only if all are stored."""
+        raise NotImplementedError
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        """A design of some of the rows."""
+        raise NotImplementedError
+
     def dense_rows(self, rows: slice) -> Array:
         """Some rows as an array of float64 in C order, missing entries zero."""
         raise NotImplementedError
 
     def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
-        """Half the slope of v in w for each row of a block, given S of one class."""
+        """Slope of v in w for each row of a block, given 2 S of one class."""
         return block.to_the(power) * s
 
     def variance_gram(

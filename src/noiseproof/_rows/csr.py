@@ -46,7 +46,10 @@ class CSRDesign(Design):
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign
 
-        return GroupedDesign(self, self._csr, labels, scale)
+        return GroupedDesign(self, self.entries(), labels, scale)
+
+    def entries(self) -> tuple[Any, Any, Any]:
+        return self._csr
 
     def minimum(self) -> float:
         return float(self._data.min(initial=0.0))
@@ -152,6 +155,9 @@ class CSRDesign(Design):
         signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
         return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return CSRDesign(self._matrix()[rows])
+
     def dense_rows(self, rows: slice) -> Array:
         return np.asarray(self._matrix()[rows].toarray(), dtype=np.float64)
 
@@ -159,7 +165,8 @@ class CSRDesign(Design):
         block = self._matrix()[rows].astype(np.float64)
         if with_one:
             block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
-        return sp.csr_array(block.multiply(scale[:, None]))
+        block.data *= np.repeat(scale, np.diff(block.indptr))
+        return block
 
     def entry_blocks(self) -> Iterator[EntryBlock]:
         n = self.shape[0]

@@ -52,8 +52,10 @@ class DenseDesign(Design):
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign
 
-        X = self.X if self._clean else np.nan_to_num(self.X, nan=0.0)
-        return GroupedDesign(self, entries(X), labels, scale)
+        return GroupedDesign(self, self.entries(), labels, scale)
+
+    def entries(self) -> tuple[Any, Any, Any]:
+        return entries(self.X if self._clean else np.nan_to_num(self.X, nan=0.0))
 
     def minimum(self) -> float:
         return min((float(B.min(initial=0.0)) for _, B in self._blocks()), default=0.0)
@@ -170,6 +172,9 @@ class DenseDesign(Design):
 
         mean, variance, sum_a, sum_b = self._share(len(P), work, power)
         return mean + 2 * S * variance, sum_a, sum_b
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return DenseDesign(np.ascontiguousarray(self.X[rows]), not self._clean)
 
     def dense_rows(self, rows: slice) -> Array:
         block = np.ascontiguousarray(self.X[rows], dtype=np.float64)

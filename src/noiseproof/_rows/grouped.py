@@ -119,6 +119,9 @@ class GroupedDesign(CSRDesign):
     def minimum(self) -> float:
         return self.plain.minimum()
 
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return self.plain.take(rows).grouped(self.labels, self._scale)
+
     def dense_rows(self, rows: slice) -> Array:
         return self.plain.dense_rows(rows)
 

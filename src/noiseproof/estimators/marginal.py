@@ -24,6 +24,7 @@ from noiseproof._rows import (
     as_design,
     given,
     host,
+    n_stored,
     numpy_type,
     placed,
     read_training,
@@ -42,9 +43,18 @@ from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel
 from noiseproof.noise import Noise, as_noise
 
-# Numbers in an array of one per class and row, or feature. More classes than fit in
-# are solved in groups: a solver keeps some twenty such arrays.
-_GROUP = 1 << 21
+# Classes are solved in groups. A solver keeps some twenty arrays of a number per class
+# and row, or feature: together they should be no larger than X, or than 20 MiB. Compiled
+# loops take four classes at a time, so smaller groups would save nothing: on newsgroups
+# (20 classes) groups of 4 take as long as all at once.
+_ARRAYS = 20
+_SMALL = 1 << 17
+_FEWEST = 4
+
+
+def _group_size(X: Any) -> int:
+    """Classes to solve at a time; on a device, which needs large products, all."""
+    return max(_FEWEST, max(_SMALL, n_stored(X) // _ARRAYS) // max(X.shape))
 
 
 class MarginalEstimator(CallbackSupportMixin, LinearModel):
@@ -128,8 +138,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         ]
 
         start = self._start((len(Y), X.shape[1] + self.fit_intercept))
-        # a device has room, and needs large products
-        group = len(Y) if design.on_device else max(1, _GROUP // max(X.shape))
+        group = len(Y) if design.on_device else _group_size(X)
         found = []
         with reporting(self, X, y) as report:
             stop = Stop(self.tol, self.max_iter, report)

@@ -34,6 +34,10 @@ class HingeVariational(MomentLoss):
         return "bound"
 
     @property
+    def hinge_margin(self) -> float:
+        return self.margin
+
+    @property
     def kink_width(self) -> float:
         return 0.1 * self.margin
 
@@ -80,6 +84,10 @@ class HingeGaussian(MomentLoss):
         sigma = np.maximum(np.sqrt(v), _TINY)
         u = np.clip(z / sigma, -1e150, 1e150)
         return z, sigma, u, _DENSITY * np.exp(-0.5 * u * u)
+
+    @property
+    def hinge_margin(self) -> float:
+        return self.margin
 
     @property
     def kink_width(self) -> float:

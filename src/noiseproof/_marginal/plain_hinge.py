@@ -1,0 +1,228 @@
+"""The hinge loss without noise: its dual, by coordinate descent and faces.
+
+    min ½ ‖w‖² + Σ_i c_i max(0, margin - y_i (w·x_i + b))
+      = max margin Σ_i α_i - ½ ‖w‖²,   w = Σ_i α_i y_i x_i,
+
+over 0 <= α <= c with Σ_i α_i y_i = 0.
+
+Sweeps of coordinate descent (Hsieh et al. 2008) find out quickly which α are at their
+bounds, and are slow to settle the others. For those the dual is a plain quadratic, so
+conjugate gradients settle them (Moré and Toraldo 1991). The constraint of the
+unpenalised intercept is left to an augmented Lagrangian, with b as its multiplier. The
+gap between primal and dual value is a proof of how accurate the solution is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from noiseproof._rows import Array, Design
+from noiseproof._stop import Stop
+
+_SWEEPS = 5  # between two looks at the gap, which cost about two of them
+_FIRST_SWEEPS = 10
+# Iterations on a face at first, and at most once few of its α meet a bound
+_CG_ITER = 15
+_MOST_CG_ITER = 200
+_SETTLED = 0.05  # part of the face's α that meets a bound
+# Part of the residual that iterations on a face leave: at first, and once none of its α
+# has met a bound
+_RESIDUAL = 0.05
+_FINAL = 1e-3
+_PATIENCE = 6  # rounds in which the gap must have halved, or another solver is faster
+
+
+class _Dual:
+    """α of one class and what follows from it.
+
+    Attributes
+    ----------
+    alpha, w, b : arrays and float
+        The dual variables, Σ α y x, and centre + pull Σ α y.
+    center, pull : float
+        Multiplier of Σ α y = 0 and the weight of its square; without an intercept 0.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        y: Array,
+        upper: Array,
+        margin: float,
+        fit_intercept: bool,
+        norms2: Array,
+    ):
+        from noiseproof._marginal.dual_kernels import sweep
+
+        n, d = design.shape
+        self.design, self.y, self.upper, self.margin = design, y, upper, margin
+        self.fit_intercept, self.norms2 = fit_intercept, norms2
+        self.entries = design.entries()
+        self.dense = len(self.entries[1]) != len(self.entries[2])
+        self.alpha, self.w, self.b, self.center = np.zeros(n), np.zeros(d), 0.0, 0.0
+        self.pull = float(norms2.mean()) if fit_intercept else 0.0
+        # a row of zeros has a slope that its own α does not change: straight to a bound
+        self.squares = np.maximum(norms2 + self.pull, 1e-300)
+        self.order, self.lots = np.arange(n), np.random.default_rng(0)
+        self.compiled_sweep = sweep
+        self.cg_iter, self.is_settled = _CG_ITER, False
+
+    def sweep(self, times: int) -> None:
+        """Coordinate descent over all α, leaving out those that stay at a bound."""
+        limits, active = np.array([np.inf, -np.inf]), len(self.alpha)
+        for _ in range(times):
+            self.lots.shuffle(self.order[:active])
+            active, self.b = self.compiled_sweep(
+                *self.entries, self.dense, self.y, self.upper, self.margin,
+                self.squares, self.pull, self.order, active, limits,
+                self.alpha, self.w, self.b,
+            )  # fmt: skip
+
+    def center_intercept(self) -> None:
+        """Put the multiplier where the intercept is."""
+        self.center = self.b
+        self.b = self.center + self.pull * float(self.alpha @ self.y)
+
+    def settle(self) -> None:
+        """Conjugate gradients for the α between their bounds, then back into the box.
+
+        Their slopes vanish at the solution, and a step changes them by the matrix
+        U Uᵀ + pull y yᵀ, U being the rows times their labels.
+        """
+        face = np.flatnonzero((self.alpha > 0) & (self.alpha < self.upper))
+        if len(face) == 0:
+            return
+        y, alpha, upper = self.y[face], self.alpha[face], self.upper[face]
+        U = self.design.scaled_rows(face, y, False)
+        slope = np.asarray(U @ self.w).ravel() + y * self.b - self.margin
+        accuracy = _FINAL if self.is_settled else _RESIDUAL
+        step = _face_step(
+            U, y, self.pull, slope, 1 / self.squares[face], self.cg_iter, accuracy
+        )
+        for shorter in 0.5 ** np.arange(20):
+            new = np.clip(alpha + shorter * step, 0.0, upper)
+            change = new - alpha
+            dw, db = U.T @ change, self.pull * (y @ change)
+            promise = slope @ change
+            if promise + 0.5 * (dw @ dw + db * (y @ change)) <= 1e-4 * promise:
+                break
+        else:
+            return
+        self.alpha[face], self.w, self.b = new, self.w + dw, self.b + db
+        ended = np.mean((new <= 0) | (new >= upper))
+        self.is_settled = shorter == 1.0 and ended == 0
+        if shorter == 1.0 and ended < _SETTLED:
+            self.cg_iter = min(2 * self.cg_iter, _MOST_CG_ITER)
+
+    def theta(self, b: float) -> Array:
+        """The weights and an intercept as parameters."""
+        return np.append(self.w, b) if self.fit_intercept else self.w.copy()
+
+    def values(self) -> tuple[float, float, float]:
+        """The primal value with its best intercept, that intercept, the dual value."""
+        y, none = self.y, np.zeros_like(self.w)[None]
+        scores = self.design.moments(self.w[None], none, 2)[0][0]
+        b = best_intercept(scores, y, self.upper, self.margin) * self.fit_intercept
+        norm2 = self.w @ self.w
+        short = self.margin - y * (scores + b)
+        primal = 0.5 * norm2 + self.upper @ np.maximum(short, 0.0)
+        dual = self.margin * self.alpha.sum() - 0.5 * norm2
+        return float(primal), b, float(dual - self._repair(short, scores))
+
+    def _repair(self, short: Array, scores: Array) -> float:
+        """A bound on what it costs the dual value to make Σ α y = 0 true.
+
+        The α of the side that has too much are lowered, those that cost least first.
+        """
+        excess = float(self.alpha @ self.y) if self.fit_intercept else 0.0
+        rows = np.flatnonzero((self.y * excess > 0) & (self.alpha > 0))
+        rows = rows[np.argsort(short[rows])]
+        alpha = self.alpha[rows]
+        less = np.clip(abs(excess) - (np.cumsum(alpha) - alpha), 0.0, alpha)
+        length = less @ np.sqrt(self.norms2[rows])
+        change = self.margin * less - less * self.y[rows] * scores[rows]
+        return float(change.sum() + 0.5 * length**2)
+
+
+def _face_step(
+    U: Any,
+    y: Array,
+    pull: float,
+    slope: Array,
+    inverse: Array,
+    n_iter: int,
+    accuracy: float,
+) -> Array:
+    """About -(U Uᵀ + pull y yᵀ)⁻¹ slope, by conjugate gradients."""
+    residual, step, U_T = -slope, np.zeros_like(slope), U.T
+    direction = inverse * residual
+    norm2 = residual @ direction
+    goal = accuracy**2 * norm2
+    for _ in range(n_iter):
+        product = U @ (U_T @ direction) + pull * (y @ direction) * y
+        bend = direction @ product
+        if norm2 <= goal or not bend > 0:
+            break
+        step += norm2 / bend * direction
+        residual -= norm2 / bend * product
+        turned = inverse * residual
+        before, norm2 = norm2, residual @ turned
+        direction = turned + norm2 / before * direction
+    return step
+
+
+def best_intercept(scores: Array, y: Array, weights: Array, margin: float) -> float:
+    """The b that minimises Σ weights max(0, margin - y (score + b)), by sorting."""
+    corners = margin * y - scores
+    order = np.argsort(corners, kind="stable")
+    slope = np.cumsum(weights[order]) - weights[y > 0].sum()  # right of each corner
+    place = int(np.searchsorted(slope, 0.0))
+    return float(corners[order[min(place, len(order) - 1)]])
+
+
+def plain_hinge(
+    design: Design,
+    y: Array,
+    upper: Array,
+    margin: float,
+    fit_intercept: bool,
+    stop: Stop,
+) -> tuple[Array, int, bool, bool]:
+    """Minimise for each class, to a gap of `tol` times the objective.
+
+    Returns θ, the number of rounds, whether the gap was reached, and whether the user
+    said stop. A class whose gap falls slowly is left to another solver.
+    """
+    norms2, n_iter, converged, stopped = design.squared_norms, 0, True, False
+    thetas = np.zeros((len(y), design.shape[1] + fit_intercept))
+    for k, labels in enumerate(y):
+        state = _Dual(design, labels, upper, margin, fit_intercept, norms2)
+        done = replace(stop, done_iter=stop.done_iter + n_iter)
+        thetas[k], rounds, reached, stopped = _solve(state, done)
+        n_iter, converged = n_iter + rounds, converged and reached
+        if stopped or not converged:
+            break
+    return thetas, n_iter, converged, stopped
+
+
+def _solve(state: _Dual, stop: Stop) -> tuple[Array, int, bool, bool]:
+    best, highest, gaps = np.inf, -np.inf, []
+    for n_iter in range(1, stop.max_iter + 1):
+        state.sweep(_SWEEPS if n_iter > 1 else _FIRST_SWEEPS)
+        state.center_intercept()
+        primal, b, dual = state.values()
+        highest = max(highest, dual)
+        if primal <= best:
+            best, theta = primal, state.theta(b)
+        gaps.append(best - highest)
+        converged = gaps[-1] <= stop.tol * best
+        share = gaps[-1] / max(best, 1e-300)
+        stopped = stop.tell(n_iter, np.array([best]), share)
+        slow = n_iter > _PATIENCE and gaps[-1] > 0.5 * gaps[-1 - _PATIENCE]
+        if converged or stopped or slow:
+            break
+        state.settle()
+    return theta, n_iter, converged, stopped
