@@ -85,6 +85,8 @@ def test_float32_stays_float32(data):
     np.testing.assert_allclose(host(model.objective_), best.objective_, rtol=1e-7)
     assert model.coef_.dtype == model.intercept_.dtype == torch.float32
     assert model.decision_function(there).dtype == torch.float32
+    for rows in (X, sp.csr_array(X)):  # as NumPy does: the more precise of the two
+        assert model.decision_function(on_torch(rows)).dtype == torch.float64
 
 
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -162,6 +164,14 @@ def test_rows_elsewhere_are_refused(rng):
         model.predict(on_torch(X).to("meta"))
     with pytest.raises(ValueError, match=r"it is torch's, on cpu.*are NumPy's"):
         DropoutSVC().fit(X, X[:, 0] > 0.5).predict(on_torch(X))
+
+
+def test_new_rows_are_checked_too(rng):
+    X, model = _fitted(rng)
+    with pytest.raises(ValueError, match="stored as COO"):
+        model.predict(_quietly(on_torch(X).to_sparse))
+    with pytest.raises(ValueError, match="is expecting 4 features"):
+        model.predict(on_torch(X[:, :3]))
 
 
 def _csr(indptr, indices, values, shape):

@@ -145,24 +145,20 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         raise TypeError("an array on a device becomes one of NumPy only by host()")
 
     def __array_ufunc__(
-        self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **_: Any
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = None
     ) -> Any:
-        if method != "__call__":
-            return NotImplemented
         name = ufunc.__name__
-        own = self if isinstance(self, DeviceArray) else inputs[0]
-        if out is not None:
-            target = out[0]
-            if not isinstance(target, DeviceArray):
-                return NotImplemented
-            _IN_PLACE[name](target.raw, own.like(inputs[1]))
-            return target
+        if method != "__call__" or (out and name not in _IN_PLACE):
+            raise TypeError(f"np.{name} is not known on a device in this form")
+        if out:
+            _IN_PLACE[name](out[0].raw, self.like(inputs[1]))
+            return out[0]
         if name in _OPERATORS:
-            return own.wrap(_OPERATORS[name](*map(own.like, inputs)))
-        arguments = [own.like(x, scalars=True) for x in inputs]
-        special = _SPECIAL.get(name)
-        found = special(own, *arguments) if special else getattr(own.xp, name)
-        return own.wrap(found if special else found(*arguments))
+            return self.wrap(_OPERATORS[name](*map(self.like, inputs)))
+        arguments = [self.like(x, scalars=True) for x in inputs]
+        if name in _SPECIAL:
+            return self.wrap(_SPECIAL[name](self, *arguments))
+        return self.wrap(getattr(self.xp, name)(*arguments))
 
     def __array_function__(
         self, function: Any, types: Any, arguments: Any, options: Any

@@ -55,7 +55,23 @@ def build_csr(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> A
 def scores(X: Any, coef: Any, intercept: Any) -> DeviceArray:
     """Scores w·x + b, (n, k)."""
     coef = coef if coef.ndim == 2 else coef[None, :]
+    if values(X).dtype != coef.dtype:  # one of them is float32
+        X, coef = _with_type(X, "float64"), _with_type(coef, "float64")
     return DeviceArray(X @ coef.T) + given(intercept)
+
+
+def _with_type(X: Any, name: str) -> Any:
+    """X with entries of another type."""
+    data = values(X)
+    xp = namespace(data)
+    return _with_values(X, xp.astype(data, getattr(xp, name), copy=False))
+
+
+def _with_values(X: Any, data: Any) -> Any:
+    """A matrix with other entries in the stored places."""
+    if not is_sparse(X):
+        return data
+    return build_csr(*csr_parts(X)[:2], data, tuple(X.shape))
 
 
 def numpy_type(X: Any) -> np.dtype[Any]:
@@ -76,7 +92,7 @@ def _place(X: Any) -> str:
     if not is_foreign(X):
         return "NumPy's, on the CPU"
     library = type(X).__module__.partition(".")[0].replace("cupyx", "cupy")
-    return f"{library}'s, on {device_of(values(X))}"
+    return f"{library}'s, on {getattr(X, 'device', None) or device_of(values(X))}"
 
 
 def check_same_place(estimator: Any, X: Any) -> None:
@@ -114,10 +130,7 @@ def zero_missing(X: Any) -> Any:
     """X with zeros where entries are missing, in place of NaN."""
     data = values(X)
     xp = namespace(data)
-    filled = xp.where(xp.isnan(data), xp.zeros_like(data), data)
-    if not is_sparse(X):
-        return filled
-    return build_csr(*csr_parts(X)[:2], filled, tuple(X.shape))
+    return _with_values(X, xp.where(xp.isnan(data), xp.zeros_like(data), data))
 
 
 def read_foreign(X: Any) -> Any:
@@ -128,6 +141,8 @@ def read_foreign(X: Any) -> Any:
             "X is a tensor that requires gradients, which a fit would not keep; pass "
             "X.detach()."
         )
+    if str(getattr(X, "device", "")).startswith("mps"):
+        raise ValueError("X is on an MPS device, which has no float64; pass X.cpu().")
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D {name} instead; X must have a row per "
@@ -140,8 +155,7 @@ def read_foreign(X: Any) -> Any:
     if not xp.isdtype(data.dtype, ("bool", "real floating", "integral")):
         raise ValueError(f"X must hold real numbers; got a {name} of {data.dtype}.")
     if data.dtype not in (xp.float32, xp.float64):
-        data = xp.astype(data, xp.float64)
-        X = build_csr(*csr_parts(X)[:2], data, tuple(X.shape)) if is_sparse(X) else data
+        X = _with_type(X, "float64")
     # a sum keeps what is not finite, and takes no temporary array
     if not bool(xp.isfinite(xp.sum(data))) and bool(xp.any(xp.isinf(data))):
         raise ValueError(
