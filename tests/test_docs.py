@@ -47,6 +47,7 @@ _BRINGS = {
     "files.md": _DIGITS,
     "guide.md": _DIGITS,
     "report.md": _DIGITS,
+    "gpu.md": 'import pytest; pytest.importorskip("torch")',
     "invariances.md": _DIGITS
     + """
 X_text, y_text = X[:100], y[:100]

@@ -17,7 +17,17 @@ from noiseproof.noise import NOISES
 
 SOURCE = Path(noiseproof.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-HEAVY = ["numba", "matplotlib", "pandas", "polars", "cvxpy", "highspy", "dask", "rich"]
+HEAVY = [
+    "numba",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "cvxpy",
+    "highspy",
+    "dask",
+    "rich",
+    "torch",
+]
 # what imports Numba is imported where it is used, not through a door
 BEHIND = ("kernels", "compiling")
 

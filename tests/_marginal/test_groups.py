@@ -6,7 +6,7 @@ import pytest
 import reference
 import scipy.sparse as sp
 from numerics import standard_error
-from problems import CONVEX_KEYS, LOSS_KEYS, as_storage, problem
+from problems import CONVEX_KEYS, IN_MEMORY, LOSS_KEYS, as_storage, problem
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -27,7 +27,7 @@ from noiseproof.noise import Dropout, Missing
 LABELS = np.array([1, 0, 1, 0])
 
 
-@pytest.mark.parametrize("design", list(DESIGNS))
+@pytest.mark.parametrize("design", IN_MEMORY)
 @pytest.mark.parametrize("key", CONVEX_KEYS)
 def test_minimum_against_other_solvers(key, design, rng):
     noise = Dropout(0.3, groups=LABELS)
@@ -38,7 +38,7 @@ def test_minimum_against_other_solvers(key, design, rng):
     assert end.point.value[0] == pytest.approx(best, rel=1e-6)
 
 
-@pytest.mark.parametrize("design", list(DESIGNS))
+@pytest.mark.parametrize("design", IN_MEMORY)
 @pytest.mark.parametrize("key", LOSS_KEYS)
 def test_groups_of_one_are_todays_dropout_to_the_bit(key, design, rng):
     objective, theta, (X, y, weights) = problem(key, Dropout(0.3), rng, design=design)

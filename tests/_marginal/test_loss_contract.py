@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference
+from devices import on_torch
 from numerics import derivative
 from problems import LOSS_KEYS
 from scipy.integrate import quad
@@ -11,6 +12,8 @@ from scipy.stats import norm
 from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses import LOSSES, make_loss
 from noiseproof._marginal.moment import MomentLoss
+from noiseproof._rows import host
+from noiseproof._rows.arrays import DeviceArray
 
 MEANS = np.array([-30.0, -3.0, -0.4, 0.0, 0.7, 2.0, 25.0])
 VARIANCES = np.array([1e-4, 1e-2, 0.3, 1.0, 3.9, 4.1, 60.0, 900.0])
@@ -175,6 +178,30 @@ def test_kink_width_marks_the_losses_that_bend_without_bound(key):
     y, m, v = _grid(loss, means=np.linspace(-2, 2, 401), variances=[1e-10])
     sharp = np.abs(loss.curvatures(y, m, v).mm).max() > 1e3
     assert bool(loss.kink_width) == sharp
+
+
+@moment_loss
+def test_moments_on_a_device(key):
+    """NumPy's functions, answered by another library, give the same."""
+    loss = LOSSES[key]()
+    row = _grid(loss)
+    there = [DeviceArray(on_torch(part)) for part in row]
+    for law in (loss.value, loss.slopes, loss.curvatures):
+        for one, other in zip(law(*there), law(*row), strict=True):
+            np.testing.assert_allclose(host(one), other, rtol=1e-12, atol=1e-14)
+
+
+@cumulant_loss
+def test_cumulants_on_a_device(key):
+    loss = LOSSES[key]()
+    K = np.array([-800.0, -30.0, -2.0, -0.1, 0.0, 0.6, 3.0, 12.0])
+    there = DeviceArray(on_torch(K))
+    for one, other in zip(
+        (loss.value(there), *loss.derivatives(there)),
+        (loss.value(K), *loss.derivatives(K)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(host(one), other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 from numerics import derivative
-from problems import CONVEX_KEYS, LOSS_KEYS, as_storage, noises, problem
+from problems import CONVEX_KEYS, IN_MEMORY, LOSS_KEYS, as_storage, noises, problem
 
 from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses import LOSSES
@@ -40,7 +40,7 @@ def key(request):
     return request.param
 
 
-@pytest.fixture(params=list(DESIGNS))
+@pytest.fixture(params=IN_MEMORY)
 def design(request):
     return request.param
 

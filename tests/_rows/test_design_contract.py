@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from devices import on_torch
+from problems import IN_MEMORY
 
-from noiseproof._rows import DESIGNS, RowCurvature, as_design
+from noiseproof._rows import DESIGNS, RowCurvature, as_design, host
 from noiseproof._rows import base as base_module
 from noiseproof._rows import csr as csr_module
 from noiseproof._rows import dense as dense_module
+from noiseproof._rows import device as device_module
 from noiseproof._rows import threads as threads_module
 
 N, D, K = 45, 6, 9
@@ -52,6 +55,11 @@ STORAGES = {
         "matrix-float64": _csr(sp.csr_matrix, np.float64),
         "int64-indices": _csr(sp.csr_array, np.float64, np.int64),
         "read-only": _csr(sp.csr_array, np.float64, read_only=True),
+    },
+    "device": {
+        "torch": on_torch,
+        "torch-strided": lambda X: on_torch(np.repeat(X, 2, axis=0))[::2],
+        "torch-csr": lambda X: on_torch(sp.csr_array(X)),
     },
 }
 every_storage = pytest.mark.parametrize(
@@ -134,6 +142,7 @@ def _check_verbs(design, X, power, parts):
         got = getattr(design, name)(*arguments, power)
         got = got if isinstance(got, tuple) else (got,)
         for one, other in zip(got, expected, strict=True):
+            one = host(one)
             assert one.dtype == np.float64
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=name)
 
@@ -143,7 +152,7 @@ def _check_rest(design, X, parts):
     count, gram = design.total(
         lambda block: [
             np.array([block.x.shape[0]]),
-            block.x.T @ (weights[block.rows, None] * block.x),
+            host(block.x.T @ (weights[block.rows, None] * block.x)),
         ]
     )
     assert count == [len(X)]
@@ -153,7 +162,7 @@ def _check_rest(design, X, parts):
     for with_one in (False, True):
         expected = np.column_stack([X, np.ones(N)]) if with_one else X
         block = design.scaled_rows(rows, np.array([2.0, 3.0, 0.5]), with_one)
-        block = block.toarray() if sp.issparse(block) else block
+        block = block.toarray() if sp.issparse(block) else host(block)
         np.testing.assert_allclose(
             block, expected[rows] * np.array([[2.0], [3.0], [0.5]]), rtol=1e-15
         )
@@ -162,14 +171,16 @@ def _check_rest(design, X, parts):
 def _check_blocks(design, X, parts):
     """Entry blocks cover all rows once; sums over them are sums over X."""
     w, c = parts["W"][0], parts["A"][0]
-    row_sums, column_sums, seen = np.zeros(N), np.zeros(D), []
+    naive = X * w * c[:, None]
+    w, c, column_sums = (design.hold(part) for part in (w, c, np.zeros(D)))
+    row_sums, seen = np.zeros(N), []
     for block in design.entry_blocks():
         entries = block.x * block.spread(w) * block.repeat(c[block.rows])
-        row_sums[block.rows] = block.row_sums(entries)
+        row_sums[block.rows] = host(block.row_sums(entries))
         block.column_sums(entries, column_sums)
         seen += range(N)[block.rows]
     assert seen == list(range(N))
-    naive = X * w * c[:, None]
+    column_sums = host(column_sums)
     np.testing.assert_allclose(row_sums, naive.sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(column_sums, naive.sum(axis=0), atol=1e-12)
 
@@ -192,8 +203,11 @@ def test_small_blocks_give_the_same(design, store, power, X, parts, monkeypatch)
     monkeypatch.setattr(dense_module, "_BLOCK_ENTRIES", 17 * D)
     monkeypatch.setattr(csr_module, "_BLOCK_ENTRIES", 11)
     monkeypatch.setattr(base_module, "_BLOCK_ENTRIES", 17 * D)
+    monkeypatch.setattr(device_module, "_BLOCK_ENTRIES", 17 * D)
     design = DESIGNS[design](store(X))
-    assert len(list(design.entry_blocks())) > 2
+    # sparse rows on a device are few enough for their memory, or would not be there
+    whole = design.on_device and store is STORAGES["device"]["torch-csr"]
+    assert len(list(design.entry_blocks())) > 2 or whole
     _check_verbs(design, X, power, parts)
     _check_rest(design, X, parts)
     _check_blocks(design, X, parts)
@@ -251,7 +265,7 @@ def test_any_number_of_classes(name, k, power, X, many_parts):
 @every_power
 @pytest.mark.parametrize("threads", [2, 7])
 @pytest.mark.parametrize("k", [1, 2, 9])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_MEMORY)
 def test_threads_give_the_same(name, k, threads, power, X, many_parts, many_threads):
     shares = many_threads(threads)
     design = DESIGNS[name](next(iter(STORAGES[name].values()))(X))
@@ -268,7 +282,7 @@ def test_threads_that_share_classes(power, X, many_parts, many_threads, monkeypa
     assert set(shares) == {2}
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_MEMORY)
 def test_more_threads_than_rows(name, X, parts, many_threads):
     many_threads(7)
     few = X[4:7]
@@ -276,7 +290,7 @@ def test_more_threads_than_rows(name, X, parts, many_threads):
     _check_verbs(design, few, 2, _first(parts, 1, n=3))
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", IN_MEMORY)
 def test_threads_repeat_their_answer(name, X, parts, many_threads):
     """Sums over shares are taken in order, not as threads happen to finish."""
     many_threads(4)
@@ -295,3 +309,25 @@ def test_openmp_limit_is_obeyed(monkeypatch):
 def test_storage_decides_the_design(X):
     assert type(as_design(X)) is DESIGNS["dense"]
     assert type(as_design(sp.csr_matrix(X))) is DESIGNS["csr"]
+    assert type(as_design(on_torch(X))) is DESIGNS["device"]
+
+
+@pytest.mark.parametrize("store", STORAGES["device"].values())
+def test_some_rows_of_a_device(store, X, parts):
+    rows = np.array([0, 3, 4, 20, 44])
+    taken = DESIGNS["device"](store(X)).take(rows)
+    assert taken.shape == (5, D)
+    _check_verbs(taken, X[rows], 2, _first(parts, 2, n=5))
+
+
+def test_float32_on_a_device(X, parts):
+    """Values and gradients are float64; products of the curvature need not be."""
+    design = DESIGNS["device"](on_torch(X.astype(np.float32)))
+    for name, (arguments, expected) in _verbs(X, 2, **parts).items():
+        got = getattr(design, name)(*arguments, 2)
+        rtol = 1e-5 if name.startswith("curvature") else 1e-12
+        for one, other in zip(
+            got if isinstance(got, tuple) else (got,), expected, strict=True
+        ):
+            atol = rtol * np.abs(other).max()
+            np.testing.assert_allclose(host(one), other, rtol=rtol, atol=atol)

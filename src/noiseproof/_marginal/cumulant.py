@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._marginal.objective import Expansion, Loss, Term
-from noiseproof._rows import Array, DenseBlock, Design, EntryBlock
+from noiseproof._rows import Array, DenseBlock, Design, EntryBlock, host
 from noiseproof.noise import Cumulants, Noise
 
 _SIGNS = (-1.0, 1.0)
@@ -44,9 +44,10 @@ class CumulantLoss(Loss):
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""
+        y, weights = design.hold(y), design.hold(weights)
         noise = noise.on(range(design.shape[1]))
         slopes, none = weights * self.linear(y), np.zeros_like(y)
-        linear = np.zeros((len(y), design.shape[1] + intercept))
+        linear = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
         term = CumulantTerm(
             design, self.slope(y), weights, noise, self, intercept, linear, linear, none
         )
@@ -103,6 +104,14 @@ class CumulantTerm(Term):
     @property
     def shape(self) -> tuple[int, int]:
         return self.linear.shape
+
+    @property
+    def origin(self) -> Array:
+        return self.design.hold(np.zeros(self.shape))
+
+    @property
+    def on_device(self) -> bool:
+        return self.design.on_device
 
     @property
     def bound(self) -> float | Array:
@@ -175,8 +184,8 @@ class CumulantTerm(Term):
 
     @cached_property
     def value(self) -> Array:
-        loss = self.loss.value(self.K) @ self.weights
-        return loss + np.einsum("kd,kd->k", self.linear, self.theta)
+        loss = host(self.loss.value(self.K) @ self.weights)
+        return loss + host(np.einsum("kd,kd->k", self.linear, self.theta))
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from noiseproof._marginal.objective import (
     Term,
 )
 from noiseproof._marginal.plain_hinge import plain_hinge
-from noiseproof._rows import Array, DenseBlock, Design, RowCurvature
+from noiseproof._rows import Array, DenseBlock, Design, RowCurvature, host
 from noiseproof._stop import Stop
 from noiseproof.noise import Noise, VarianceLaw
 
@@ -75,8 +75,9 @@ class MomentLoss(Loss):
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
         """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
-        theta = np.zeros((len(y), design.shape[1] + intercept))
-        none = np.zeros(y.shape)
+        y, weights = design.hold(y), design.hold(weights)
+        theta = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
+        none = np.zeros_like(y)
         noise = noise.on(range(design.shape[1]))
         law, labels = noise.variance_law(), noise.group_labels(design.shape[1])
         if labels is not None:
@@ -106,26 +107,21 @@ class Mixture(MomentLoss):
     def exactness(self, noise: Noise) -> Exactness:
         return self.loss.exactness(noise)
 
-    def _mix(self, law: Callable[..., Any], y: Array, m: Array, v: Array) -> Any:
-        """Plain and noisy parts of the value, the slopes or the curvatures."""
-        parts = law(y, m, np.zeros_like(v)), law(y, m, v)
-        plain, noisy = (
-            share * np.asarray(part)
-            for share, part in zip(self.shares, parts, strict=True)
-        )
-        return plain, noisy
-
     def value(self, y: Array, m: Array, v: Array) -> Array:
-        plain, noisy = self._mix(self.loss.value, y, m, v)
-        return plain + noisy
+        plain, noisy = self.shares
+        return plain * self.loss.plain(y, m) + noisy * self.loss.value(y, m, v)
 
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
-        plain, noisy = self._mix(self.loss.slopes, y, m, v)
-        return Slopes(plain[0] + noisy[0], noisy[1])
+        plain, noisy = self.shares
+        clean, own = self.loss.slopes(y, m, np.zeros_like(v)), self.loss.slopes(y, m, v)
+        return Slopes(plain * clean.m + noisy * own.m, noisy * own.v)
 
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
-        plain, noisy = self._mix(self.loss.curvatures, y, m, v)
-        return Curvatures(plain[0] + noisy[0], noisy[1], noisy[2])
+        plain, noisy = self.shares
+        clean = self.loss.curvatures(y, m, np.zeros_like(v))
+        own = self.loss.curvatures(y, m, v)
+        mm = plain * clean.mm + noisy * own.mm
+        return Curvatures(mm, noisy * own.mv, noisy * own.vv)
 
 
 @dataclass(eq=False)
@@ -212,6 +208,14 @@ class MomentTerm(Term):
         return m, v
 
     @property
+    def origin(self) -> Array:
+        return self.design.hold(np.zeros(self.shape))
+
+    @property
+    def on_device(self) -> bool:
+        return self.design.on_device
+
+    @property
     def is_noisy(self) -> bool:
         return bool(np.any(self.law.constant) or np.any(self.law.scale))
 
@@ -235,6 +239,8 @@ class MomentTerm(Term):
 
     def solve_dual(self, stop: Stop) -> tuple[Array, int, bool, bool] | None:
         margin, (n, d) = self.loss.hinge_margin, self.design.shape
+        if self.on_device:
+            return None
         loud = np.any(self.law.constant) or np.max(self.law.scale) > _QUIET
         if loud or margin is None or n > _TALL * d:
             return None
@@ -251,16 +257,16 @@ class MomentTerm(Term):
     @cached_property
     def scaled(self) -> Array:
         """The weights times the variance scale, `S` of the design's verbs."""
-        return np.asarray(self.law.scale * self.W)
+        return self.law.scale * self.W
 
     @cached_property
     def value(self) -> Array:
-        return self.loss.value(*self._rows) @ self.weights
+        return host(self.loss.value(*self._rows) @ self.weights)
 
     @property
     def smoothing_gap(self) -> Array:
         plain = self.loss.value(self.y, self.m, self.v) @ self.weights
-        return np.asarray(self.value - plain)
+        return self.value - host(plain)
 
     @cached_property
     def _slopes(self) -> tuple[Array, Array]:
@@ -425,12 +431,12 @@ class MomentCurvature:
     @cached_property
     def _along(self) -> Array:
         """A bound of the curvature of each row along itself, (k, n)."""
-        return np.asarray(self.h.mm * self.term.design.squared_norms)
+        return self.h.mm * self.term.design.squared_norms
 
     @property
     def doubtful(self) -> NDArray[np.bool_]:
         """Classes that may have stiff rows."""
-        return np.asarray(self._along.max(axis=1, initial=0.0) > _STIFF)
+        return host(self._along.max(axis=1, initial=0.0)) > _STIFF
 
     def stiffness(self, variance: Array) -> Array:
         """Curvature of each row along itself, or a bound that is harmless, (k, n).
@@ -460,6 +466,7 @@ class MomentCurvature:
 
     def stiffest(self, k: int, stiffness: Array, most: int) -> tuple[Array, Any] | None:
         """How stiff the stiffest rows are; the rows, times the root of that."""
+        stiffness = host(stiffness)
         rows = np.flatnonzero(stiffness > _STIFF)
         if len(rows) == 0:
             return None

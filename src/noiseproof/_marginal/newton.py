@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.factored import factored_newton
 from noiseproof._marginal.objective import FEW_FEATURES, Objective, Solution
-from noiseproof._rows import Array
+from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
 # Accuracy of the inner run; tighter ones cost more passes than they save
@@ -34,7 +34,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    if start.shape[1] <= FEW_FEATURES:
+    if start.shape[1] <= FEW_FEATURES and not start.on_device:
         return factored_newton(start, stop)
     search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):
@@ -66,7 +66,9 @@ class _Search:
         self.start, self.stop, self.point = start, stop, start
         self.theta, self.value = start.theta.copy(), start.value.copy()
         self.classes = np.arange(len(self.theta))
-        self.careful = np.logical_and(start.has_majorizer, ~self.theta.any(axis=1))
+        self.careful = np.logical_and(
+            start.has_majorizer, ~host(self.theta.any(axis=1))
+        )
         self.converged, self.stopped, self.fresh = True, False, True
 
     def advance(self, n_iter: int) -> bool:
@@ -95,7 +97,7 @@ class _Search:
         if point.kink_width and point.fit_intercept:
             # where a kinked loss is flat nothing holds the unpenalised intercept back;
             # this bounds its step, and vanishes with the gradient
-            pull = np.abs(point.gradient[:, -1])
+            pull = np.abs(host(point.gradient[:, -1]))
             curvature.lent = pull / (_LONGEST_STEP * point.kink_width)
         accuracy = np.where(self.careful, _CAREFUL_ACCURACY, _ACCURACY)
         tolerance = np.where(self.careful, 0.0, tol * point.size)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows import Array, Design, stack
+from noiseproof._rows import Array, Design, contiguous, host, stack
 from noiseproof._stop import Stop
 from noiseproof.noise import Dropout, Noise
 
@@ -149,7 +149,7 @@ class ThetaLayout:
     def split(self, theta: Array) -> tuple[Array, Array]:
         """Weights and intercepts of θ; a direction splits the same way."""
         if self.fit_intercept:
-            return np.ascontiguousarray(theta[:, :-1]), theta[:, -1]
+            return contiguous(theta[:, :-1]), theta[:, -1]
         return theta, np.zeros(len(theta))
 
     def join(self, W: Array, b: Array) -> Array:
@@ -174,6 +174,16 @@ class Term(ThetaLayout):
     def shape(self) -> tuple[int, int]:
         """Number of classes and of parameters of each."""
         raise NotImplementedError
+
+    @property
+    def origin(self) -> Array:
+        """θ = 0, stored where the data is."""
+        return np.zeros(self.shape)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether its rows, and θ with them, are arrays of another library."""
+        return False
 
     @property
     def is_noisy(self) -> bool:
@@ -270,9 +280,7 @@ class Objective:
     @classmethod
     def of(cls, terms: Sequence[Term]) -> Self:
         """The objective of new terms, at θ = 0."""
-        return cls(
-            terms, np.zeros(terms[0].shape), np.abs(_total(t.value for t in terms))
-        )
+        return cls(terms, terms[0].origin, np.abs(_total(t.value for t in terms)))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -288,6 +296,11 @@ class Objective:
     def kink_width(self) -> float:
         """Smoothing that rounds the kinks of the terms off well; 0 if none has any."""
         return max(term.loss.kink_width for term in self.terms)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether rows and θ are arrays of another library."""
+        return any(term.on_device for term in self.terms)
 
     @property
     def is_noisy(self) -> bool:
@@ -312,7 +325,7 @@ class Objective:
     @cached_property
     def penalized(self) -> Array:
         """1 for each weight and 0 for the intercept, (d + 1,)."""
-        ones = np.ones(self.shape[1])
+        ones = np.ones_like(self.theta[0])
         if self.fit_intercept:
             ones[-1] = 0.0
         return ones
@@ -321,7 +334,8 @@ class Objective:
     def value(self) -> Array:
         """Objective of each class, (k,)."""
         w = self.theta * self.penalized
-        return 0.5 * np.einsum("kd,kd->k", w, w) + _total(t.value for t in self.terms)
+        penalty = 0.5 * host(np.einsum("kd,kd->k", w, w))
+        return penalty + _total(t.value for t in self.terms)
 
     @cached_property
     def gradient(self) -> Array:
@@ -406,6 +420,8 @@ class Objective:
     @property
     def is_tall(self) -> bool:
         """Whether a sample of the rows would tell almost the same."""
+        if self.on_device:  # there the matrices of a sample are not formed
+            return False
         rows = min(len(term.weights) for term in self.terms)
         return self.is_convex and rows * _SAMPLE >= _ROWS_PER_FEATURE * self.shape[1]
 
@@ -477,7 +493,8 @@ class Curvature:
         """Product with one vector per class: one pass over the data."""
         total = _total(part.product(P) for part in self.parts)
         total += P * self.penalized
-        total[:, -1] += self.lent * P[:, -1]
+        if self.lent.any():
+            total[:, -1] += self.lent * P[:, -1]
         return total
 
     def stiff_rows(self, k: int) -> Any:

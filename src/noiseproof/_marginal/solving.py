@@ -22,7 +22,7 @@ from noiseproof._marginal.irls import irls
 from noiseproof._marginal.lbfgs import lbfgs
 from noiseproof._marginal.newton import newton
 from noiseproof._marginal.objective import Objective, Solution
-from noiseproof._rows import Array
+from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
 Solver = Callable[[Objective, Stop], Solution]
@@ -50,7 +50,7 @@ def minimize(
     """
     if not theta.any() and objective.is_tall and solver is newton:
         objective = _from_sample(objective, stop)
-    elif not np.array_equal(theta, objective.theta):
+    elif not np.array_equal(host(theta), host(objective.theta)):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
             objective = there

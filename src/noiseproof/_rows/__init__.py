@@ -6,6 +6,14 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 
 from __future__ import annotations
 
+from noiseproof._rows.arrays import (
+    chosen,
+    contiguous,
+    factorized,
+    given,
+    host,
+    on_host,
+)
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import (
     ClusterError,
@@ -18,6 +26,7 @@ from noiseproof._rows.blocks import (
     look_up,
 )
 from noiseproof._rows.containers import Container, contain, n_missing
+from noiseproof._rows.foreign import numpy_type, placed
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,
@@ -25,6 +34,7 @@ from noiseproof._rows.matrices import (
     canonical,
     check_indices,
     column_blocks,
+    column_squares,
     dense_rows,
     density,
     entries,
@@ -33,6 +43,7 @@ from noiseproof._rows.matrices import (
     has_missing,
     incomplete_rows,
     is_stored,
+    linear_scores,
     missing_entries,
     missing_features,
     n_stored,
@@ -86,25 +97,35 @@ __all__ = [
     "canonical",
     "check_indices",
     "check_missing",
+    "chosen",
     "column_blocks",
+    "column_squares",
     "contain",
+    "contiguous",
     "dense_rows",
     "density",
     "distinct",
     "entries",
+    "factorized",
     "freeing",
-    "is_lazy",
+    "given",
     "group_rows",
     "group_weights",
     "has_missing",
+    "host",
     "incomplete_rows",
     "is_stored",
+    "is_lazy",
+    "linear_scores",
     "look_up",
     "missing_entries",
     "missing_features",
     "n_missing",
     "n_stored",
+    "numpy_type",
+    "on_host",
     "one_blas_thread",
+    "placed",
     "read",
     "read_new",
     "read_training",

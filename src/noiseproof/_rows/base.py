@@ -118,6 +118,8 @@ class Design:
     shape: tuple[int, int]
     # whether the rows are elsewhere, and work is handed to their blocks
     in_blocks: ClassVar[bool] = False
+    # whether the rows are arrays of another library, which SciPy and Numba cannot read
+    on_device: ClassVar[bool] = False
 
     @property
     def n_stored(self) -> int:
@@ -156,6 +158,10 @@ class Design:
     def __init__(self, X: Any, has_missing: bool = False):
         """Take X as it is; missing entries (NaN) must count as zero."""
         raise NotImplementedError
+
+    def hold(self, x: Array) -> Array:
+        """Numbers of rows or features where the data is, on which all passes work."""
+        return x
 
     def minimum(self) -> float:
         """Smallest entry, counting zeros that are not stored."""

@@ -13,6 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noiseproof._rows import foreign
+from noiseproof._rows.arrays import DeviceArray, is_foreign
+
 Mask = NDArray[np.bool_]
 
 _BLOCK_ROWS = 4096  # of a dense matrix, made sparse at a time
@@ -130,9 +133,18 @@ def density(X: Any) -> float | None:
     return X.nnz / max(1, X.shape[0] * X.shape[1]) if sp.issparse(X) else None
 
 
-def as_dense(X: Any) -> NDArray[Any]:
+def as_dense(X: Any) -> Any:
     """The same as an array, for a few rows or few columns only."""
-    return X.toarray() if sp.issparse(X) else np.asarray(X)
+    if sp.issparse(X):
+        return X.toarray()
+    return X if isinstance(X, DeviceArray) else np.asarray(X)
+
+
+def column_squares(X: Any) -> Any:
+    """Σ_i x_ij² of each column."""
+    if isinstance(X, DeviceArray):
+        return (X * X).sum(axis=0)
+    return np.asarray(with_values(X, values(X) ** 2).sum(axis=0)).ravel()
 
 
 def dense_rows(X: Any) -> Iterator[NDArray[Any]]:
@@ -260,6 +272,8 @@ def missing_entries(X: Any) -> Any:
 
 def missing_features(X: Any) -> Mask | None:
     """Which features are missing (NaN) somewhere, or None if nothing is."""
+    if is_foreign(X):
+        return foreign.missing_features(X)
     if not has_missing(X):
         return None
     if not sp.issparse(X):
@@ -280,9 +294,18 @@ def incomplete_rows(X: Any) -> Iterator[tuple[int, Mask]]:
 
 def zero_missing(X: Any) -> Any:
     """X with zeros where entries are missing, in place of NaN."""
+    if is_foreign(X):
+        return foreign.zero_missing(X)
     if not has_missing(X):
         return X
     return with_values(X, np.nan_to_num(values(X), nan=0.0))
+
+
+def linear_scores(X: Any, coef: Any, intercept: Any) -> Any:
+    """w·x + b of each row and class, (n, k)."""
+    if is_foreign(X):
+        return foreign.scores(X, coef, intercept)
+    return np.asarray(X @ np.atleast_2d(coef).T) + np.atleast_1d(intercept)
 
 
 def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:

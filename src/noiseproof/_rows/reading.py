@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_X_y, get_tags
 from sklearn.utils.validation import validate_data
 
+from noiseproof._rows.arrays import host, is_foreign
 from noiseproof._rows.base import Array, Design
 from noiseproof._rows.blocks import (
     BlockDesign,
@@ -21,6 +23,8 @@ from noiseproof._rows.blocks import (
 )
 from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.dense import DenseDesign
+from noiseproof._rows.device import DeviceDesign
+from noiseproof._rows.foreign import check_same_place, read_foreign
 from noiseproof._rows.matrices import (
     canonical,
     check_indices,
@@ -36,7 +40,11 @@ READ = {
 }
 
 
-DESIGNS: dict[str, type[Design]] = {"dense": DenseDesign, "csr": CSRDesign}
+DESIGNS: dict[str, type[Design]] = {
+    "dense": DenseDesign,
+    "csr": CSRDesign,
+    "device": DeviceDesign,
+}
 
 
 def as_design(X: Any, has_missing: bool = False) -> Design:
@@ -51,8 +59,28 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 
 def read(estimator: Any, X: Any, **options: Any) -> Any:
     """X as `validate_data` reads it, and canonical; nothing unchecked gets through."""
+    if _stays(estimator, X):
+        return _read_foreign(estimator, X, **options)
     check_indices(X)  # first: to change the format is to follow the indices
     return canonical(validate_data(estimator, X, **(READ | options)))
+
+
+def _stays(estimator: Any, X: Any) -> bool:
+    """Whether X is of torch or CuPy and the estimator works on it where it is."""
+    return is_foreign(X) and get_tags(estimator).array_api_support
+
+
+def _read_foreign(
+    estimator: Any, X: Any, reset: bool = True, ensure_min_samples: int = 1
+) -> Any:
+    """X of torch or CuPy, where it is; the fitted weights must be there, too."""
+    X = validate_data(estimator, read_foreign(X), reset=reset, skip_check_array=True)
+    if X.shape[0] < ensure_min_samples or not X.shape[1]:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
+            "while a minimum of 1 is required."
+        )
+    return X
 
 
 def read_training(
@@ -60,7 +88,8 @@ def read_training(
 ) -> tuple[Any, Any]:
     """X and y as arrays, with the feature names and their number remembered.
 
-    With `in_blocks` Dask collections stay where they are: X is then a design.
+    With `in_blocks` Dask collections stay where they are: X is then a design. The
+    targets of rows on a device are NumPy's: their classes are found there.
     """
     if in_blocks and is_lazy(X):
         rows = _read_blocks(estimator, X, reset=True)
@@ -68,6 +97,11 @@ def read_training(
             numbers = partial(numbers_of, name="y")
             return rows, rows.column(y, "y", numbers, np.float64)
         return rows, rows.column(y, "y", labels_of, object)
+    y = host(y)
+    if _stays(estimator, X):
+        X = _read_foreign(estimator, X)
+        _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
+        return X, y
     check_indices(X)
     X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
@@ -86,13 +120,16 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
         if sample_weight is None:
             return X.full(1.0)
         return X.column(sample_weight, "sample_weight", weights_of, np.float64)
+    rows = np.empty((X.shape[0], 0)) if is_foreign(X) else X
     return _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
     )
 
 
 def read_new(estimator: Any, X: Any) -> Any:
     """X to predict for, in the form seen in training, missing entries zeroed."""
+    if _stays(estimator, X) or is_foreign(getattr(estimator, "coef_", None)):
+        check_same_place(estimator, X)
     X = read(estimator, X, reset=False)
     missing = missing_features(X)
     if missing is None:
@@ -148,7 +185,7 @@ def check_missing(estimator: Any, missing: NDArray[np.bool_]) -> None:
             f"X has missing entries (NaN) in {_names(estimator, missing)}, and "
             "missing='error' forbids them; impute them or use missing='allow'."
         )
-    seen = getattr(estimator, "missing_in_training_", None)
+    seen = host(getattr(estimator, "missing_in_training_", None))
     new = missing if seen is None else missing & ~seen
     if estimator.missing == "warn" and seen is not None and new.any():
         warnings.warn(

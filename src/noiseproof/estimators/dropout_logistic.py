@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, softmax
+from scipy.special import expit
 
-from noiseproof._rows import Array, by_blocks, is_lazy
+from noiseproof._rows import Array, by_blocks, given, host, is_lazy
 from noiseproof.estimators.marginal import MarginalClassifier
 
 _STEEPEST = 2.0**20  # of all scales
@@ -177,16 +177,16 @@ class DropoutLogisticRegression(MarginalClassifier):
         Of two classes the first has the score 0. The derivative grows with a, from a
         negative value at 0.
         """
-        scores = _of_classes(self._scores(X))
-        labels = np.searchsorted(self.classes_, np.asarray(y).ravel())
-        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        scores = host(_of_classes(self._scores(X)))
+        labels = np.searchsorted(host(self.classes_), np.asarray(host(y)).ravel())
+        weights = np.ones(len(labels)) if sample_weight is None else host(sample_weight)
         weights = np.asarray(weights, dtype=np.float64)
         weights = self.C * weights * self._class_weights(labels, weights)
-        size = float(np.sum(np.square(self.coef_, dtype=np.float64)))
+        size = float(np.sum(np.square(host(self.coef_), dtype=np.float64)))
         own = float(weights @ scores[np.arange(len(labels)), labels])
 
         def slope(a: float) -> float:
-            each = weights @ (softmax(a * scores, axis=1) * scores)
+            each = weights @ (_softmax(a * scores) * scores)
             return a * size + float(np.sum(each)) - own
 
         if slope(0.0) >= 0:  # the scores tell nothing
@@ -214,9 +214,12 @@ class DropoutLogisticRegression(MarginalClassifier):
         probabilities : array of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
+        return given(self._probabilities(X))
+
+    def _probabilities(self, X: Any) -> Array:
         scores = self._scores(X)
         if self.calibrated:
-            return np.asarray(softmax(self.scale_ * _of_classes(scores), axis=1))
+            return _softmax(self.scale_ * _of_classes(scores))
         p = expit(scores)
         if p.shape[1] == 1:
             return np.hstack([1 - p, p])
@@ -239,7 +242,7 @@ class DropoutLogisticRegression(MarginalClassifier):
             Columns in the order of `classes_`.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return given(np.log(self._probabilities(X)))
 
 
 def _of_classes(scores: Array) -> Array:
@@ -247,3 +250,9 @@ def _of_classes(scores: Array) -> Array:
     if scores.shape[1] > 1:
         return scores
     return np.hstack([np.zeros_like(scores), scores])
+
+
+def _softmax(scores: Array) -> Array:
+    """In functions that arrays on a device know."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)

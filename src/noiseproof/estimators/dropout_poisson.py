@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noiseproof._rows import Array, by_blocks
+from noiseproof._rows import Array, by_blocks, given
 from noiseproof.estimators.marginal import MarginalRegressor
 
 
@@ -143,7 +143,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
         y : array of shape (n_samples,)
             Predictions.
         """
-        return np.exp(self._scores(X)[:, 0])
+        return given(np.exp(self._scores(X)[:, 0]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

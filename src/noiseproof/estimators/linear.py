@@ -11,7 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import Array, by_blocks, distinct, look_up, read_new
+from noiseproof._rows import (
+    Array,
+    by_blocks,
+    chosen,
+    distinct,
+    given,
+    linear_scores,
+    look_up,
+    read_new,
+)
 
 
 class LinearModel(BaseEstimator):
@@ -24,8 +33,7 @@ class LinearModel(BaseEstimator):
         """w·x + b for new rows, (n, k); a missing feature adds nothing."""
         check_is_fitted(self)
         X = read_new(self, X)
-        coef = np.atleast_2d(self.coef_)
-        return np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
+        return linear_scores(X, self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -92,7 +100,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             Signed distances, up to a factor, from the decision boundary.
         """
         scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return given(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     @by_blocks
     def predict(self, X: Any) -> Any:
@@ -109,7 +117,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             Predicted classes.
         """
         winners = self._winners(self._scores(X))
-        return self.classes_[winners]
+        return given(chosen(self.classes_, winners))
 
     @staticmethod
     def _winners(scores: Array) -> NDArray[np.int64]:

@@ -28,6 +28,10 @@ from noiseproof._rows import (
     as_design,
     by_blocks,
     freeing,
+    given,
+    host,
+    numpy_type,
+    placed,
     read_training,
     read_unlabeled,
     read_weights,
@@ -96,7 +100,9 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
+            Training data; NaN means that a feature is missing there. Arrays of torch
+            and CuPy, dense or CSR, stay on their device, and the fitted attributes
+            are there, too.
         y : array-like of shape (n_samples,)
             Class labels, or the targets of a regression.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -113,6 +119,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             The fitted estimator.
         """
         loss, noise, solver = self._parts(X_unlabeled is not None)
+        given_y = y
         with freeing():
             X, y = read_training(self, X, y, in_blocks=True, **self._reading)
             weights = read_weights(sample_weight, X)
@@ -133,7 +140,10 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
 
             shape = (len(Y), X.shape[1] + self.fit_intercept)
             with reporting(self, X, y) as report:
-                done = self._minimize(solver, objective, design, shape, report, X.dtype)
+                done = self._minimize(
+                    solver, objective, design, shape, report, numpy_type(X)
+                )
+            self._move(X, given_y)
         if not done:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
@@ -162,10 +172,12 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         try:
             for low in range(0, len(theta), design.classes_at_once):
                 classes = slice(low, low + design.classes_at_once)
-                keep = theta[classes].__setitem__
-                stop = Stop(self.tol, self.max_iter, report, partial(keep, ...))
-                end = minimize(solver, objective(classes), theta[classes].copy(), stop)
-                theta[classes], values[classes] = end.point.theta, end.point.value
+                keep = partial(theta[classes].__setitem__, ...)
+                kept = keep if design.in_blocks else None
+                stop = Stop(self.tol, self.max_iter, report, kept)
+                first = design.hold(theta[classes].copy())
+                end = minimize(solver, objective(classes), first, stop)
+                theta[classes], values[classes] = host(end.point.theta), end.point.value
                 self.n_iter_ = max(self.n_iter_, end.n_iter)
                 known &= end.converged or end.stopped
         finally:
@@ -206,6 +218,16 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """The data as a design that the noise can act on."""
         has_missing = remember_missing(self, X, afresh=labeled)
         design = as_design(X, has_missing)
+        if design.on_device and self.solver != "newton":
+            raise ValueError(
+                f"solver={self.solver!r} works on NumPy arrays only; for arrays on a "
+                "device use 'newton'."
+            )
+        if design.on_device and noise.group_labels(X.shape[1]) is not None:
+            raise ValueError(
+                "Noise with groups works on NumPy arrays only; for arrays on a device "
+                "give each feature noise of its own."
+            )
         noise.check(X.shape[1], minimum=design.minimum())
         return design
 
@@ -213,11 +235,11 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """Zero, or with `warm_start` the last solution where it fits."""
         start = np.zeros(shape)
         if self.warm_start and hasattr(self, "coef_"):
-            last = np.atleast_2d(self.coef_)
+            last = np.atleast_2d(host(self.coef_))
             if last.shape == (shape[0], shape[1] - self.fit_intercept):
                 start[:, : last.shape[1]] = last
                 if self.fit_intercept:
-                    start[:, -1] = self.intercept_
+                    start[:, -1] = host(self.intercept_)
         return start
 
     def _unpack(self, theta: Array, value: Array, dtype: Any) -> None:
@@ -226,6 +248,17 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         b = theta[:, -1] if self.fit_intercept else np.zeros(len(theta))
         self.intercept_ = b.astype(dtype)
         self.objective_ = float(value[0]) if len(value) == 1 else value
+
+    def _move(self, X: Any, y: Any) -> None:
+        """Put what was fitted where the data is; classes are where the labels are."""
+        for name, value in vars(self).items():
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                setattr(self, name, placed(value, y if name == "classes_" else X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
 
 class MarginalClassifier(LinearClassifier, MarginalEstimator):
@@ -268,4 +301,4 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         y : array of shape (n_samples,)
             Predictions.
         """
-        return self._scores(X)[:, 0]
+        return given(self._scores(X)[:, 0])

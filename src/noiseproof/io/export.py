@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
+from noiseproof._rows import host
 from noiseproof.estimators import DropoutPoissonRegressor
 from noiseproof.tables import TableEncoder
 
@@ -109,13 +110,13 @@ def _regressor(model: Any) -> Any:
         plain._base_loss = plain._get_loss()  # what its own fit would keep
     else:
         plain = Ridge()
-    plain.coef_ = np.array(model.coef_)
-    plain.intercept_ = model.intercept_
+    plain.coef_ = np.array(host(model.coef_))
+    plain.intercept_ = host(model.intercept_)
     return plain
 
 
 def _classifier(model: Any) -> Any:
-    classes = np.array(model.classes_)
+    classes = np.array(host(model.classes_))
     if not hasattr(model, "predict_proba"):
         plain = LinearSVC()
     elif len(classes) == 2 or getattr(model, "calibrated", False):
@@ -123,7 +124,9 @@ def _classifier(model: Any) -> Any:
     else:
         plain = SGDClassifier(loss="log_loss")
     scale = getattr(model, "scale_", 1.0)  # of calibrated probabilities
-    coef, intercept = scale * np.array(model.coef_), scale * np.array(model.intercept_)
+    coef, intercept = (
+        scale * np.array(host(x)) for x in (model.coef_, model.intercept_)
+    )
     if len(classes) == 2 and len(coef) == 2:  # scikit-learn has one row for two classes
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
     plain.classes_, plain.coef_, plain.intercept_ = classes, coef, intercept

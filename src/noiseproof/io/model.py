@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
+from noiseproof._rows import on_host
 from noiseproof._version import __version__
 from noiseproof.io.atomic import PathLike, atomic_write
 from noiseproof.io.checks import check_archive, check_model
@@ -75,7 +76,8 @@ def save(
 
     The file is written whole or not at all: a crash leaves the old one in place. It
     holds arrays and JSON, as skops writes them, the version of noiseproof and a
-    checksum. Fitted attributes come back bit by bit.
+    checksum. Fitted attributes come back bit by bit; those of a model that was fitted
+    on torch's or CuPy's arrays come back as NumPy's.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def save(
     sio = _skops()
     name = type(model).__name__
     try:
-        payload = sio.dumps(model, compression=ZIP_DEFLATED)
+        payload = sio.dumps(on_host(model), compression=ZIP_DEFLATED)
         found = set(sio.get_untrusted_types(data=payload))
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error

@@ -165,7 +165,7 @@ class LogisticGaussian(MomentLoss):
         narrow = ~wide
         small = _over_scores(y[narrow], m[narrow], v[narrow], at_score)
         large = _over_margins(y[wide], m[wide], v[wide], at_margin)
-        out = [np.empty(m.shape) for _ in large]
+        out = [np.empty_like(m) for _ in large]
         for whole, low, high in zip(out, small, large, strict=True):
             whole[narrow], whole[wide] = low, high
         return out
