@@ -184,9 +184,10 @@ def rows(rng):
 @pytest.mark.parametrize("model", FORESTS, ids=lambda model: type(model).__name__)
 def test_forests_come_back(model, rows, tmp_path):
     X, y = rows
-    save(clone(model).fit(X, y), tmp_path / "model.npf")
+    fitted = clone(model).fit(X, y)
+    save(fitted, tmp_path / "model.npf")
     again = load(tmp_path / "model.npf")
-    np.testing.assert_array_equal(again.predict(X), clone(model).fit(X, y).predict(X))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
 
 
 FORGED_TREES = {

@@ -182,7 +182,7 @@ class MomentTerm(Term):
     def _moments(self) -> tuple[Array, Array]:
         if self.known is None:
             W, b = self.split(self.theta)
-            if self.shape[1] <= FEW_FEATURES:
+            if self.shape[1] <= FEW_FEATURES and not self.on_device:
                 m, v = self._dense_moments()
             else:
                 m, v = self.design.moments(W, self.scaled, self.law.power)

@@ -180,7 +180,9 @@ def _fill(column: Any, deleted_as: str) -> Any:
         return np.nan
     if column.dtype.kind in _NUMBERS:
         return column.dtype.type(0) if deleted_as == "zero" else column.mean()
-    common = column.mode() if deleted_as == "mean" else ()
+    if deleted_as == "zero":
+        return None
+    common = column.mode()
     return common.iloc[0] if len(common) else None
 
 

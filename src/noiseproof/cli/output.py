@@ -73,8 +73,8 @@ def show_table(
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for i, name in enumerate(columns):
-        side = "right" if i and not words else "left"
-        table.add_column(name, justify=side, overflow="fold")
+        right = i > 0 and not words
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
     console = Console(highlight=False, markup=False, file=file or sys.stdout)

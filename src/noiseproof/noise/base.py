@@ -213,7 +213,7 @@ class Noise(BaseEstimator):
             for one in given.values():
                 if not isinstance(one, Real):
                     raise TypeError(f"{name} must hold numbers by name; got {one!r}.")
-                self.at(one).check()
+                self.at(float(one)).check()
             return
         level = self.level
         shape = np.shape(level)
