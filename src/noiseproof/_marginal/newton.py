@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.factored import factored_newton
-from noiseproof._marginal.objective import FEW_FEATURES, Objective, Solution
+from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
@@ -34,7 +34,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    if start.shape[1] <= FEW_FEATURES:
+    if start.prefers_matrix:
         return factored_newton(start, stop)
     search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):
