@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.factored import factored_newton
-from noiseproof._marginal.objective import FEW_FEATURES, Objective, Solution
+from noiseproof._marginal.objective import Objective, Solution
 from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
+# `benchmarks/constants.py` counts passes at other values of all these: on text none of
+# them saves more than 2 %, and most cost little over a wide range.
 # Accuracy of the inner run; tighter ones cost more passes than they save
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
@@ -34,7 +36,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    if start.shape[1] <= FEW_FEATURES and not start.on_device:
+    if start.prefers_matrix:
         return factored_newton(start, stop)
     search = _Search(start, stop)
     for n_iter in range(1, stop.max_iter + 1):

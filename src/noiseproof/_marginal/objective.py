@@ -34,7 +34,7 @@ _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is per
 _ROUNDING = 2e-14
 
 
-# Up to here, intercept included, second derivatives are a matrix that is formed and
+# Up to here, intercept included, second derivatives may be a matrix that is formed and
 # factored; with more features conjugate gradients need less than that
 FEW_FEATURES = 100
 # A sample of this part of the rows makes a good start if it has that many rows for
@@ -191,6 +191,11 @@ class Term(ThetaLayout):
         return True
 
     @property
+    def prefers_matrix(self) -> bool:
+        """Whether to form the matrix of second derivatives is better than products."""
+        return self.shape[1] <= FEW_FEATURES and not self.on_device
+
+    @property
     def bound(self) -> float | Array:
         """The term is finite only for abs(w) below this; a number, or one each."""
         return np.inf
@@ -311,6 +316,11 @@ class Objective:
     def is_convex(self) -> bool:
         """Whether the curvature can only seem negative, by rounding."""
         return all(term.loss.convex for term in self.terms)
+
+    @property
+    def prefers_matrix(self) -> bool:
+        """Whether to form the matrix of second derivatives is better than products."""
+        return all(term.prefers_matrix for term in self.terms)
 
     @property
     def has_majorizer(self) -> bool:

@@ -114,7 +114,8 @@ def _from_sample(objective: Objective, stop: Stop) -> Objective:
     sample = objective.sample()
     rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
     there = objective.at(minimize(newton, sample, sample.theta, rough).point.theta)
-    if not objective.kink_width:  # else the solver will see a smoothed one only
+    # the solver will see a smoothed objective only where there is a kink
+    if objective.prefers_matrix and not objective.kink_width:
         there.expansion(np.zeros(len(there.theta), dtype=bool))
     return there if np.all(there.value < objective.null_value) else objective
 
