@@ -7,15 +7,7 @@ Others ask for what they need: `as_design` for passes over the data, the verbs o
 from __future__ import annotations
 
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
-from noiseproof._rows.blocks import (
-    ClusterError,
-    Job,
-    Memory,
-    by_blocks,
-    distinct,
-    freeing,
-    look_up,
-)
+from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
 from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.matrices import (
     as_container,
@@ -54,6 +46,9 @@ from noiseproof._rows.reading import (
     READ,
     as_design,
     check_missing,
+    distinct,
+    freeing,
+    look_up,
     read,
     read_new,
     read_training,

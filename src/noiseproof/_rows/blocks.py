@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from itertools import count
 from typing import Any
@@ -29,6 +27,7 @@ from sklearn.utils.validation import column_or_1d
 
 from noiseproof._rows.base import Array, Design
 from noiseproof._rows.matrices import canonical, density, missing_features, values
+from noiseproof._rows.reading import as_design, is_lazy, to_free
 from noiseproof._rows.threads import alone
 
 _FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the end
@@ -40,30 +39,6 @@ _GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
 
 class ClusterError(RuntimeError):
     """The cluster cannot go on; what was done so far is kept."""
-
-
-_reading: ContextVar[list[BlockDesign] | None] = ContextVar("reading", default=None)
-
-
-@contextmanager
-def freeing() -> Iterator[None]:
-    """A context at whose end a cluster is rid of what reading has put there.
-
-    That happens whatever ends it, and though somebody may still look at a traceback.
-    """
-    designs: list[BlockDesign] = []
-    token = _reading.set(designs)
-    try:
-        yield
-    finally:
-        _reading.reset(token)
-        for design in designs:
-            design.release()
-
-
-def is_lazy(X: Any) -> bool:
-    """Whether X is a Dask collection: something that is known by its graph."""
-    return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__ is not None
 
 
 class Block:
@@ -86,8 +61,6 @@ class Block:
     @cached_property
     def design(self) -> Design:
         """The rows as a design, which is made when it is first needed."""
-        from noiseproof._rows.reading import as_design
-
         return as_design(self.X, self.missing is not None)
 
     def memory(self, owner: str) -> Memory:
@@ -177,7 +150,7 @@ class BlockDesign(Design):
         load = dask.delayed(partial(Block, options=options), pure=False)
         blocks = dask.persist(*map(load, _parts(X)))
         self._held = [*blocks]
-        if (designs := _reading.get()) is not None:
+        if (designs := to_free.get()) is not None:
             designs.append(self)
         facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
         shapes, dtypes, missing, lowest = zip(*facts, strict=True)
@@ -316,28 +289,17 @@ def weights_of(part: Any) -> Array:
     return weights
 
 
-def distinct(y: Any) -> tuple[NDArray[Any], Any]:
-    """The different labels, and which of them each row has: an array as `y` is."""
-    if not is_lazy(y):
-        check_classification_targets(y)
-        return np.unique(y, return_inverse=True)
+def distinct_labels(y: Any) -> NDArray[Any]:
+    """The different labels of all blocks, sorted."""
     import dask
 
     find = dask.delayed(_distinct, pure=False)
-    classes = np.unique(np.concatenate(compute([find(p) for p in y.to_delayed()])))
-    return classes, y.map_blocks(lambda part: classes.searchsorted(part), dtype=int)
+    return np.unique(np.concatenate(compute([find(p) for p in y.to_delayed()])))
 
 
 def _distinct(part: NDArray[Any]) -> NDArray[Any]:
     check_classification_targets(part)
     return np.unique(part)
-
-
-def look_up(table: Array, labels: Any) -> Any:
-    """`table[labels]`, an array as `labels` is."""
-    if is_lazy(labels):
-        return labels.map_blocks(lambda part: table[part], dtype=table.dtype)
-    return table[labels]
 
 
 class Shared:
