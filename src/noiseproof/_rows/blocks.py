@@ -226,11 +226,11 @@ class BlockDesign(Design):
         self._held.clear()
 
 
-def check_blocks(X: Any) -> Any:
+def check_blocks(X: Any, *, numeric: bool = True) -> Any:
     """What stands for the rows of a collection: none, with its names and dtype."""
     if hasattr(X, "columns"):
         words = [name for name, kind in X.dtypes.items() if kind.kind not in "buif"]
-        if words:
+        if words and numeric:
             raise ValueError(
                 f"Column {words[0]!r} of X holds no numbers (its dtype is "
                 f"{X.dtypes[words[0]]}); drop it or encode it."
@@ -478,18 +478,22 @@ def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(method)
-    def answer(self: Any, X: Any) -> Any:
-        return _mapped(partial(method, self), X) if is_lazy(X) else method(self, X)
+    def answer(self: Any, X: Any, *options: Any, **named: Any) -> Any:
+        if is_lazy(X) and not options and not named:
+            return _mapped(partial(method, self), X)
+        return method(self, X, *options, **named)
 
     return answer
 
 
 def _mapped(method: Callable[[Any], Any], X: Any) -> Any:
-    none = check_blocks(X)
-    zeros = np.zeros((1, none.shape[1]))
+    none = check_blocks(X, numeric=False)
     if hasattr(none, "columns"):
-        zeros = type(none)(zeros, columns=none.columns)
-    empty = method(zeros)[:0]
+        from dask.dataframe.utils import meta_nonempty
+
+        empty = method(meta_nonempty(none))[:0]
+    else:
+        empty = method(np.zeros((1, none.shape[1])))[:0]
 
     def answer(part: Any) -> Any:
         return method(part) if part.shape[0] else empty
