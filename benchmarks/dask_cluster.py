@@ -150,7 +150,7 @@ def compare(blocks: int = 2) -> None:
         client.run(model(n).fit, X[:1000], y[:1000])
         base = client.run(peak)
         memory, workers = [], []
-        for _ in range(3):  # in turns, since the machine is never the same
+        for _ in range(2):  # in turns, since the machine is never the same
             memory.append(timed(lambda: model(n).fit(X, y)))
             with Passes() as passes:
                 workers.append(timed(lambda: model(n).fit(*lazy)))
