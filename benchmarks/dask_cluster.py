@@ -4,7 +4,7 @@ python benchmarks/dask_cluster.py compare           # 1,000,000 rows, two worker
 python benchmarks/dask_cluster.py beyond 10000000   # more rows than the workers hold
 python benchmarks/dask_cluster.py predict           # 1 to 256 workers, from `compare`
 
-Rows are text-like, with some 57 entries of 20,000 features, in files of 250,000 rows
+Rows are text-like, with some 57 entries of 20,000 features, in files of 500,000 rows
 that each worker reads by itself. (The file is not named dask.py, since Python would
 then take it for Dask in every program of this folder.)
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from noiseproof import DropoutLogisticRegression
 from noiseproof._rows import blocks as rows_in_blocks
 
-FEATURES, PER_ROW, ROWS = 20_000, 60, 250_000
+FEATURES, PER_ROW, ROWS = 20_000, 60, 500_000
 FOLDER = Path(os.environ.get("NOISEPROOF_BLOCKS", tempfile.gettempdir())) / "np-blocks"
 MEASURED = FOLDER / "measured.json"
 LIMIT = 0.25  # of the data: what each of the two workers may hold in `beyond`
@@ -92,8 +92,9 @@ def timed(fit: Any) -> tuple[float, Any]:
 
 
 def peak() -> float:
-    """Peak memory of this process in GiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    """Peak memory of this process in GiB, without that of the one that started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if "VmHWM" in line) / 2**20
 
 
 def listed(peaks: dict[str, float]) -> str:
@@ -129,11 +130,11 @@ def cluster(**options: Any) -> Any:
     from distributed import Client, LocalCluster
 
     return Client(
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None, **options)
+        LocalCluster(2, threads_per_worker=1, dashboard_address=":0", **options)
     )
 
 
-def compare(blocks: int = 4) -> None:
+def compare(blocks: int = 2) -> None:
     from dask import persist
     from distributed import wait
 
@@ -143,24 +144,28 @@ def compare(blocks: int = 4) -> None:
     X = sp.vstack([read(i) for i in range(blocks)]).tocsr()
     y = np.concatenate([labels(i) for i in range(blocks)])
     model(n).fit(X[:1000], y[:1000])  # compile
-    here, one = timed(lambda: model(n).fit(X, y))
-    print(f"memory, two threads: {here:.2f} s, {one.n_iter_} steps", flush=True)
     with cluster() as client:
         lazy = persist(*collections(blocks))
         wait(lazy)
         client.run(model(n).fit, X[:1000], y[:1000])
-        with Passes() as passes:
-            there, two = timed(lambda: model(n).fit(*lazy))
+        base = client.run(peak)
+        memory, workers = [], []
+        for _ in range(2):  # in turns, since the machine is never the same
+            memory.append(timed(lambda: model(n).fit(X, y)))
+            with Passes() as passes:
+                workers.append(timed(lambda: model(n).fit(*lazy)))
         peaks = client.run(peak)
+        chunks = (100, FEATURES), (100,)
         small = [
-            part.blocks[:blocks].map_blocks(lambda p: p[:100], chunks=c)
-            for part, c in zip(lazy, ((100, FEATURES), (100,)), strict=True)
+            part.map_blocks(lambda rows: rows[:100], chunks=few)
+            for part, few in zip(lazy, chunks, strict=True)
         ]
         small = persist(*small)
         wait(small)
-        model(n).fit(*small)
         with Passes() as light:
             tiny, _ = timed(lambda: model(n).fit(*small))
+    (here, one), (there, two) = (min(x, key=itemgetter(0)) for x in (memory, workers))
+    print(f"memory, two threads: {here:.2f} s, {one.n_iter_} steps")
     size = sum(part.nbytes for part in (X.data, X.indices, X.indptr)) / 2**30
     each = 1e3 * tiny / light.count
     print(f"two workers of one thread: {there:.2f} s, {two.n_iter_} steps: "
@@ -168,7 +173,8 @@ def compare(blocks: int = 4) -> None:
     print(f"objectives differ by {abs(two.objective_ / one.objective_ - 1):.1e}")
     print(f"{passes.count} passes, {passes.bytes / passes.count / 1e6:.2f} MB over the "
           f"network and {each:.1f} ms of scheduling in each")  # fmt: skip
-    print(f"peak of the workers {listed(peaks)} GiB, their blocks {size / 2:.2f} each")
+    print(f"peak of the workers {listed(peaks)} GiB, {listed(base)} before the fits; "
+          f"their blocks have {size / 2:.2f} GiB each")  # fmt: skip
     facts = {"passes": passes.count, "seconds": there, "rows": n, "scheduling": each,
              "blocks": blocks}  # fmt: skip
     MEASURED.write_text(json.dumps(facts))

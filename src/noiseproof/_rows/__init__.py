@@ -15,16 +15,7 @@ from noiseproof._rows.arrays import (
     on_host,
 )
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
-from noiseproof._rows.blocks import (
-    ClusterError,
-    Job,
-    Memory,
-    by_blocks,
-    distinct,
-    freeing,
-    is_lazy,
-    look_up,
-)
+from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
 from noiseproof._rows.containers import Container, contain, n_missing
 from noiseproof._rows.foreign import numpy_type, placed
 from noiseproof._rows.matrices import (
@@ -66,6 +57,10 @@ from noiseproof._rows.reading import (
     READ,
     as_design,
     check_missing,
+    distinct,
+    freeing,
+    is_lazy,
+    look_up,
     read,
     read_new,
     read_training,

@@ -137,6 +137,13 @@ class Design:
         n = self.shape[0]
         return np.full((k, n) if k else n, value)
 
+    # features that are missing somewhere, where nobody can look but the blocks
+    missing: NDArray[np.bool_] | None = None
+
+    def column(self, column: Any, name: str, read: Any, dtype: Any) -> Any:
+        """One value per row, kept with the blocks."""
+        raise NotImplementedError
+
     def job(self, make: Any, *columns: Any) -> Any:
         """What takes work to the blocks, each with its part of the columns."""
         raise NotImplementedError

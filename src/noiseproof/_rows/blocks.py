@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from itertools import count
 from typing import Any
@@ -29,6 +27,7 @@ from sklearn.utils.validation import column_or_1d
 
 from noiseproof._rows.base import Array, Design
 from noiseproof._rows.matrices import canonical, density, missing_features, values
+from noiseproof._rows.reading import as_design, is_lazy, to_free
 from noiseproof._rows.threads import alone
 
 _FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the end
@@ -41,30 +40,6 @@ _GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
 
 class ClusterError(RuntimeError):
     """The cluster cannot go on; what was done so far is kept."""
-
-
-_reading: ContextVar[list[BlockDesign] | None] = ContextVar("reading", default=None)
-
-
-@contextmanager
-def freeing() -> Iterator[None]:
-    """A context at whose end a cluster is rid of what reading has put there.
-
-    That happens whatever ends it, and though somebody may still look at a traceback.
-    """
-    designs: list[BlockDesign] = []
-    token = _reading.set(designs)
-    try:
-        yield
-    finally:
-        _reading.reset(token)
-        for design in designs:
-            design.release()
-
-
-def is_lazy(X: Any) -> bool:
-    """Whether X is a Dask collection: something that is known by its graph."""
-    return callable(getattr(X, "__dask_graph__", None)) and X.__dask_graph__ is not None
 
 
 class Block:
@@ -87,8 +62,6 @@ class Block:
     @cached_property
     def design(self) -> Design:
         """The rows as a design, which is made when it is first needed."""
-        from noiseproof._rows.reading import as_design
-
         return as_design(self.X, self.missing is not None)
 
     def memory(self, owner: str) -> Memory:
@@ -178,7 +151,7 @@ class BlockDesign(Design):
         load = dask.delayed(partial(Block, options=options), pure=False)
         blocks = dask.persist(*map(load, _parts(X)))
         self._held = [*blocks]
-        if (designs := _reading.get()) is not None:
+        if (designs := to_free.get()) is not None:
             designs.append(self)
         facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
         shapes, dtypes, missing, lowest = zip(*facts, strict=True)
@@ -255,11 +228,11 @@ class BlockDesign(Design):
         self._held.clear()
 
 
-def check_blocks(X: Any) -> Any:
+def check_blocks(X: Any, *, numeric: bool = True) -> Any:
     """What stands for the rows of a collection: none, with its names and dtype."""
     if hasattr(X, "columns"):
         words = [name for name, kind in X.dtypes.items() if kind.kind not in "buif"]
-        if words:
+        if words and numeric:
             raise ValueError(
                 f"Column {words[0]!r} of X holds no numbers (its dtype is "
                 f"{X.dtypes[words[0]]}); drop it or encode it."
@@ -318,28 +291,17 @@ def weights_of(part: Any) -> Array:
     return weights
 
 
-def distinct(y: Any) -> tuple[NDArray[Any], Any]:
-    """The different labels, and which of them each row has: an array as `y` is."""
-    if not is_lazy(y):
-        check_classification_targets(y)
-        return np.unique(y, return_inverse=True)
+def distinct_labels(y: Any) -> NDArray[Any]:
+    """The different labels of all blocks, sorted."""
     import dask
 
     find = dask.delayed(_distinct, pure=False)
-    classes = np.unique(np.concatenate(compute([find(p) for p in y.to_delayed()])))
-    return classes, y.map_blocks(lambda part: classes.searchsorted(part), dtype=int)
+    return np.unique(np.concatenate(compute([find(p) for p in y.to_delayed()])))
 
 
 def _distinct(part: NDArray[Any]) -> NDArray[Any]:
     check_classification_targets(part)
     return np.unique(part)
-
-
-def look_up(table: Array, labels: Any) -> Any:
-    """`table[labels]`, an array as `labels` is."""
-    if is_lazy(labels):
-        return labels.map_blocks(lambda part: table[part], dtype=table.dtype)
-    return table[labels]
 
 
 class Shared:
@@ -518,18 +480,22 @@ def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(method)
-    def answer(self: Any, X: Any) -> Any:
-        return _mapped(partial(method, self), X) if is_lazy(X) else method(self, X)
+    def answer(self: Any, X: Any, *options: Any, **named: Any) -> Any:
+        if is_lazy(X) and not options and not named:
+            return _mapped(partial(method, self), X)
+        return method(self, X, *options, **named)
 
     return answer
 
 
 def _mapped(method: Callable[[Any], Any], X: Any) -> Any:
-    none = check_blocks(X)
-    zeros = np.zeros((1, none.shape[1]))
+    none = check_blocks(X, numeric=False)
     if hasattr(none, "columns"):
-        zeros = type(none)(zeros, columns=none.columns)
-    empty = method(zeros)[:0]
+        from dask.dataframe.utils import meta_nonempty
+
+        empty = method(meta_nonempty(none))[:0]
+    else:
+        empty = method(np.zeros((1, none.shape[1])))[:0]
 
     def answer(part: Any) -> Any:
         return method(part) if part.shape[0] else empty

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_X_y, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from noiseproof._rows.arrays import host, is_foreign
 from noiseproof._rows.base import Array, Design
-from noiseproof._rows.blocks import (
-    BlockDesign,
-    check_blocks,
-    is_lazy,
-    labels_of,
-    numbers_of,
-    weights_of,
-)
 from noiseproof._rows.csr import CSRDesign
 from noiseproof._rows.dense import DenseDesign
 from noiseproof._rows.device import DeviceDesign
@@ -45,6 +41,31 @@ DESIGNS: dict[str, type[Design]] = {
     "csr": CSRDesign,
     "device": DeviceDesign,
 }
+
+
+# designs whose rows are elsewhere, to be let go at the end of `freeing`
+to_free: ContextVar[list[Any] | None] = ContextVar("to_free", default=None)
+
+
+@contextmanager
+def freeing() -> Iterator[None]:
+    """A context at whose end a cluster is rid of what reading has put there.
+
+    That happens whatever ends it, and though somebody may still look at a traceback.
+    """
+    designs: list[Any] = []
+    token = to_free.set(designs)
+    try:
+        yield
+    finally:
+        to_free.reset(token)
+        for design in designs:
+            design.release()
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether X is a Dask collection: something that is known by its graph."""
+    return callable(getattr(X, "__dask_graph__", None))
 
 
 def as_design(X: Any, has_missing: bool = False) -> Design:
@@ -92,6 +113,8 @@ def read_training(
     targets of rows on a device are NumPy's: their classes are found there.
     """
     if in_blocks and is_lazy(X):
+        from noiseproof._rows.blocks import labels_of, numbers_of
+
         rows = _read_blocks(estimator, X, reset=True)
         if options.get("y_numeric"):
             numbers = partial(numbers_of, name="y")
@@ -107,8 +130,10 @@ def read_training(
     return canonical(X), y
 
 
-def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> BlockDesign:
+def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:
     """A Dask collection, read block by block where it is."""
+    from noiseproof._rows.blocks import BlockDesign, check_blocks
+
     none = check_blocks(X)
     validate_data(estimator, none, reset=reset, skip_check_array=True)
     return BlockDesign(X, READ)
@@ -116,7 +141,9 @@ def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> BlockDesign:
 
 def read_weights(sample_weight: Any, X: Any) -> Array:
     """One weight per row of X as it was read, 1 for all if none are given."""
-    if isinstance(X, BlockDesign):
+    if isinstance(X, Design):
+        from noiseproof._rows.blocks import weights_of
+
         if sample_weight is None:
             return X.full(1.0)
         return X.column(sample_weight, "sample_weight", weights_of, np.float64)
@@ -124,6 +151,24 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
     return _check_sample_weight(
         host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
     )
+
+
+def distinct(y: Any) -> tuple[NDArray[Any], Any]:
+    """The different labels, and which of them each row has: an array as `y` is."""
+    if is_lazy(y):
+        from noiseproof._rows.blocks import distinct_labels
+
+        classes = distinct_labels(y)
+        return classes, y.map_blocks(lambda part: classes.searchsorted(part), dtype=int)
+    check_classification_targets(y)
+    return np.unique(y, return_inverse=True)
+
+
+def look_up(table: Array, labels: Any) -> Any:
+    """`table[labels]`, an array as `labels` is."""
+    if is_lazy(labels):
+        return labels.map_blocks(lambda part: table[part], dtype=table.dtype)
+    return table[labels]
 
 
 def read_new(estimator: Any, X: Any) -> Any:
@@ -169,7 +214,7 @@ def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
     """
     if afresh:
         estimator.__dict__.pop("missing_in_training_", None)
-    missing = X.missing if isinstance(X, BlockDesign) else missing_features(X)
+    missing = X.missing if isinstance(X, Design) else missing_features(X)
     if missing is not None:
         check_missing(estimator, missing)
     found = np.zeros(X.shape[1], dtype=bool) if missing is None else missing

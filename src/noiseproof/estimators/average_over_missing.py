@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from noiseproof._rows import by_blocks
 from noiseproof._sklearn import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof.conditionals import (
     CONDITIONALS,
@@ -238,6 +239,7 @@ class AverageOverMissing(KnownMissing):
                 loss += averager.loss(masked, wanted)
         return loss
 
+    @by_blocks
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predict: of a row with holes, from the average.
 

@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._rows import read
+from noiseproof._rows import by_blocks, read
 
 
 def _has(method: str) -> Any:
@@ -48,6 +48,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         X = self._new_rows(X)
         return getattr(self.estimator_, method)(X)
 
+    @by_blocks
     def predict(self, X: Any) -> Any:
         """Predict with the fitted estimator.
 
@@ -64,6 +65,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         return self._delegate("predict", X)
 
     @_has("decision_function")
+    @by_blocks
     def decision_function(self, X: Any) -> Any:
         """Scores of the fitted estimator.
 
@@ -80,6 +82,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         return self._delegate("decision_function", X)
 
     @_has("predict_proba")
+    @by_blocks
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the fitted estimator.
 

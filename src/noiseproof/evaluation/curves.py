@@ -440,7 +440,7 @@ def _run(
             return scores
 
         jobs = (delayed(work)(stage, share) for stage in stages for share in shares)
-        parts = Parallel(n_jobs=workers, require="sharedmem")(jobs)
+        parts = Parallel(n_jobs=workers, prefer="threads")(jobs)
     by_stage = [
         np.concatenate(parts[i : i + workers]).T for i in range(0, len(parts), workers)
     ]

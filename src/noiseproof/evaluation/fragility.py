@@ -330,4 +330,4 @@ def _by_predicting(
 
         shares = np.array_split(np.arange(len(groups)), workers)
         jobs = (delayed(work)(share) for share in shares)
-        return np.concatenate(Parallel(n_jobs=workers, require="sharedmem")(jobs))
+        return np.concatenate(Parallel(n_jobs=workers, prefer="threads")(jobs))

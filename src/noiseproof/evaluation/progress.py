@@ -26,20 +26,31 @@ def progress_bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
             f"{progress!r}."
         )
     bar = None if callable(progress) else _Bar(progress)
-    show = bar.show if bar else progress
-    done, lock = 0, Lock()
-
-    def tick() -> None:
-        nonlocal done
-        with lock:
-            done += 1
-            show(done, total)
-
     try:
-        yield tick
+        yield _Ticker(bar.show if bar else progress, total)
     finally:
         if bar:
             bar.clear()
+
+
+class _Ticker:
+    """Counts what is done, and shows it; in another process it does nothing."""
+
+    def __init__(self, show: Callable[[int, int], Any], total: int):
+        self.show, self.total = show, total
+        self.done, self.lock = 0, Lock()
+
+    def __call__(self) -> None:
+        with self.lock:
+            self.done += 1
+            self.show(self.done, self.total)
+
+    def __reduce__(self) -> Any:
+        return _Ticker, (_unseen, self.total)
+
+
+def _unseen(done: int, total: int) -> None:
+    """Show nothing."""
 
 
 class _Bar:
