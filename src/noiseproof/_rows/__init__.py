@@ -12,12 +12,13 @@ from noiseproof._rows.arrays import (
     factorized,
     given,
     host,
+    numpy_type,
     on_host,
+    placed,
 )
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
 from noiseproof._rows.containers import Container, contain, n_missing
-from noiseproof._rows.foreign import numpy_type, placed
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,

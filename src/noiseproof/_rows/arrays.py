@@ -350,3 +350,18 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda own, x: x.any(),
     "all": lambda own, x: x.all(),
 }
+
+
+def numpy_type(X: Any) -> np.dtype[Any]:
+    """NumPy's name of the type of the entries."""
+    return np.dtype(str(X.dtype).rpartition(".")[2])
+
+
+def placed(x: Any, like: Any) -> Any:
+    """NumPy's numbers in the library and on the device that `like` belongs to."""
+    if not is_foreign(like):
+        return x
+    from noiseproof._rows.foreign import values
+
+    data = values(like)
+    return namespace(data).asarray(x.copy(), device=device_of(data))

@@ -74,19 +74,6 @@ def _with_values(X: Any, data: Any) -> Any:
     return build_csr(*csr_parts(X)[:2], data, tuple(X.shape))
 
 
-def numpy_type(X: Any) -> np.dtype[Any]:
-    """NumPy's name of the type of the entries."""
-    return np.dtype(str(X.dtype).rpartition(".")[2])
-
-
-def placed(x: Any, like: Any) -> Any:
-    """NumPy's numbers in the library and on the device that `like` belongs to."""
-    if not is_foreign(like):
-        return x
-    data = values(like)
-    return namespace(data).asarray(x.copy(), device=device_of(data))
-
-
 def _place(X: Any) -> str:
     """The library of an array and the device it lives on, in words."""
     if not is_foreign(X):

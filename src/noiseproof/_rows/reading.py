@@ -37,9 +37,9 @@ READ = {
 
 
 DESIGNS: dict[str, type[Design]] = {
+    "device": DeviceDesign,
     "dense": DenseDesign,
     "csr": CSRDesign,
-    "device": DeviceDesign,
 }
 
 

@@ -161,16 +161,31 @@ def train(
     model = model or ("dropout-ridge" if quantity else "dropout-logistic")
     estimator = _make_estimator(model, seed, **given)
     _check_target(estimator, quantity, table, task)
-    start = time.perf_counter()
     pipeline = _pipeline(model, estimator, columns.encoder(), table, sensors)
     how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
-    found = {} if happening is None else _tune(pipeline, table, fixed, *how)
+    tuning = None if happening is None else fixed
+    fitted, summary = _fit(pipeline, model, table, tuning, how, bool(folds), quantity)
+    _keep(fitted, summary, _notes_of(table), output, json)
+
+
+def _fit(
+    pipeline: Any,
+    model: str,
+    table: Any,
+    fixed: set[str] | None,
+    how: tuple[Any, ...],
+    judge: bool,
+    quantity: bool,
+) -> tuple[Any, dict[str, Any]]:
+    """The fitted pipeline and its summary; tuned, less what is fixed, unless None."""
+    start = time.perf_counter()
+    found = {} if fixed is None else _tune(pipeline, table, fixed, *how)
     fitted = pipeline.fit(table.X, table.y)
     summary = _summary(table, fitted, model) | found
-    if folds:
+    if judge:
         summary["judged"] = _judged(pipeline, table, quantity, *how)
     summary["seconds"] = round(time.perf_counter() - start, 3)
-    _keep(fitted, summary, _notes_of(table), output, json)
+    return fitted, summary
 
 
 def _on_cluster(
