@@ -278,7 +278,7 @@ def test_auto_and_recommend(run, folder, tmp_path):
     assert max(map(len, shown.out.splitlines()[:14])) <= 80
     judged = json.loads(run("evaluate", path, test, "--levels", "0,0.5", "--json").out)
     assert judged["level"] == "share of cells missing (the model knows)"
-    assert abs(judged["models"]["model"]["mean"][1] - best) < 0.1
+    assert abs(judged["models"]["model"]["mean"][1] - found["tuned_score"]) < 0.1
     assert run("predict", path, test).code == 0
     page = tmp_path / "page.html"
     assert run("report", path, test, "-o", page).code == 0

