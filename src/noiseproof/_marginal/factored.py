@@ -116,7 +116,12 @@ class _Walk:
         """
         there = self.point.at(self.point.theta + self.P)
         there.expansion(None)
-        return there if np.all(there.value <= self.point.value) else self.point
+        limit = self.point.value + _BLUR * np.abs(self.point.value)
+        better = there.value <= limit
+        if better.all():
+            return there
+        theta = np.where(better[:, None], there.theta, self.point.theta)
+        return self.point.at(theta)
 
     def _search(self, reuse: bool) -> NDArray[np.bool_]:
         """Step by 1, ½, ¼, ... until each class gains enough; tells who never does."""
