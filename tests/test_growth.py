@@ -80,9 +80,9 @@ def test_a_storage(data, monkeypatch):
         def holds(cls, X):
             return isinstance(X, np.ndarray) and X.flags.f_contiguous
 
-        def moments(self, W, S, power):
-            used.append(W.shape)
-            return super().moments(W, S, power)
+        def pullback(self, A, B, S, power):
+            used.append(A.shape)
+            return super().pullback(A, B, S, power)
 
     X, y = data
     monkeypatch.setitem(DESIGNS, "columns", Columns)

@@ -22,19 +22,21 @@ from noiseproof._rows import Array, DenseBlock, Design, RowCurvature, host
 from noiseproof._stop import Stop
 from noiseproof.noise import Noise, VarianceLaw
 
-# Matrices are formed for smooth losses of very few features, in 0.75 of the time that
-# conjugate gradients take for 200,000 x 30 (1.0 at 50 features, 1.3 at 100); for kinked
-# ones that takes 1.6 of the time. Where there is little to do, in multiplications, they
-# are formed in any case, since compiled loops take 0.4 s to load.
+# Matrices are formed for smooth losses of very few features: with the logistic loss and
+# two classes in 0.75 of the time that conjugate gradients take at 200,000 x 30, in 1.0
+# at 10,000 x 50, in 1.3 at 10,000 x 100. With the hinge loss 1.6 at 200,000 x 30,
+# so that is left to conjugate gradients. Where there is little to do (in
+# multiplications) they are formed anyway, since compiled loops take 0.4 s to load.
 _VERY_FEW = 32
 _LITTLE = 50_000_000
 _STIFF = 1000.0
 # Noise of a smaller scale moves the solution so little that the plain one is a start:
 # on books a fit takes 0.5 of the time at a rate of 0.001, 0.8 to 1.05 at 0.01, and at
-# 0.05 up to 1.3 (C = 0.1 and 1)
+# 0.05 up to 1.35 (C = 0.1 and 1)
 _QUIET = 0.02
 # With more rows per feature the dual of the plain hinge loss is slower than stages of
-# smoothing: 0.3 of their time at 10 rows per feature, 1.0 at 30, 4 at 600
+# smoothing. It took 0.1 to 1.7 of their time at 10 rows per feature (C from 0.01 to
+# 100), 0.13 to 1.2 at 28 (digits), 2 to 4 at 670
 _TALL = 50
 MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 

@@ -223,7 +223,7 @@ class Term(ThetaLayout):
         """Value, gradient and second derivatives here: one pass over the data.
 
         The matrices of the `majorized` classes are those of the majoriser; None leaves
-        all matrices out, and three quarters of the work.
+        all matrices out, and 0.7 of the work.
         """
         raise NotImplementedError
 
@@ -366,7 +366,7 @@ class Objective:
         """Value, gradient and second derivatives here, all in one pass over the data.
 
         The matrices of the `majorized` classes are those of the majoriser; None leaves
-        all matrices out, and three quarters of the work.
+        all matrices out, and 0.7 of the work.
         """
         if self.known is not None and majorized is not None:
             before, found = self.known
