@@ -138,7 +138,7 @@ def test_bad_input_gives_one_sentence(cls, data):
         cls(attack=FeatureDeletion()).fit(X, y)
     with pytest.raises(ValueError, match="'attack' parameter"):
         cls(attack="shift").fit(X, y)
-    with pytest.raises(ValueError, match="no square images"):
+    with pytest.raises(ValueError, match="not square images"):
         cls(attack=ImageShift()).fit(X, y)
 
 

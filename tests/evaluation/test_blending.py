@@ -144,7 +144,7 @@ def test_those_who_know_nothing_have_no_part_in_it(rows):
         blend=("good", "dice", "silent"),
     )
     assert judged.weights == {"good": 1.0}
-    assert "apart" in judged.failed  # it takes no NaN
+    assert "apart" in judged.contenders  # it takes no NaN, and so gets means
     assert judged.choice == "blend"
     assert "It is made of good (100%)." in judged.verdict
     alone = contest({"good": models["good"]}, *rows, "missing", 0.3, cv=2, blend="good")
