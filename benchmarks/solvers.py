@@ -40,7 +40,8 @@ def paper_irls(objective, theta, stop) -> Solution:
     """IRLS of a single class with L-BFGS inside, as Chen et al. 2014 describe it."""
     point = objective.at(theta)
     for n_iter in range(1, stop.max_iter + 1):
-        curvature, g = point.majorizer(), point.gradient[0]
+        everybody = np.ones(1, dtype=bool)
+        curvature, g = point.hessian(majorized=everybody), point.gradient[0]
 
         def quadratic(p, curvature=curvature, g=g):
             Hp = curvature.product(p[None, :])[0]

@@ -39,8 +39,8 @@ was computed by the command beside it; `python docs/make_results.py` made this p
 the files in `docs/results`. A `--quick` run takes about a minute and has fewer rows,
 folds and repetitions than the paper; its settings are printed.
 
-| experiment | paper | claims that hold |
-| --- | --- | --- |"""
+| experiment | paper | run | claims that hold |
+| --- | --- | --- | --- |"""
 
 
 def index(pages: dict[str, str]) -> list[str]:
@@ -52,8 +52,9 @@ def index(pages: dict[str, str]) -> list[str]:
         title = text.splitlines()[0].removeprefix("## ")
         anchor = "".join(c for c in title.lower() if c.isalnum() or c in " -")
         paper = EXPERIMENTS[name].paper
+        size = "full" if f"reproduce {name} --full" in text else "quick"
         lines.append(
-            f"| [{name}](#{anchor.replace(' ', '-')}) | {paper} | "
+            f"| [{name}](#{anchor.replace(' ', '-')}) | {paper} | {size} | "
             f"{holding} of {len(starts)} |"
         )
     return lines
