@@ -108,6 +108,7 @@ def _check_kills(cluster, data, reference, kills):
     killer.join()
 
 
+@pytest.mark.slow  # a minute: real processes, killed and waited for
 def test_the_life_of_a_cluster(cluster, data, reference, monkeypatch):
     """All in one test, since to start workers is what takes the time."""
     _check_no_workers(data, monkeypatch)

@@ -60,7 +60,7 @@ def test_several_files_are_one_table(files, tmp_path, in_this_process, capsys):
     model = noiseproof.load(output)
     assert said["training_score"] == pytest.approx(model.score(X, y))
     # all rows were drawn to fit the encoder, so it is the model of all rows
-    here = noiseproof.DropoutLogisticRegression().fit(model[0].transform(X), y)
+    here = noiseproof.DropoutLogisticRegression("auto").fit(model[0].transform(X), y)
     np.testing.assert_allclose(model[-1].coef_, here.coef_, rtol=1e-6)
 
 
