@@ -99,7 +99,8 @@ def test_tuning_for_outages_of_sensors(do, folder):
     table.to_csv(folder / "data.csv", index=False)
     options = ("--noise", "dropout", "--C", "1", "--tune", "delete-groups:0.5")
     printed = do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
-    assert "Damaged by delete_groups:0.5, in cross-validation" in printed
+    assert "5-fold cross-validation, as the rows are and damaged" in printed
+    assert "groups deleted" in printed
     noise = last_step().noise
     assert noise is None or len(noise.groups["arm"]) == 5
     options = ("--model", "robust-lp", "--C", "1", "--tune", "deletion:1")
