@@ -66,7 +66,7 @@ def test_all_three(fate, table, models, run, tmp_path):
         lost = feature_fragility(model, X, y, deleted_as=fill)
         costs = dict(zip(lost.names, lost.cost, strict=True))
         assert shown["models"][name]["cost"] == pytest.approx(costs)
-        assert dict(page.models[i].feature_costs) == pytest.approx(costs)
+        assert dict(page.models[i].costs["feature"]) == pytest.approx(costs)
     assert shown["level"] == curve.label
     proven = certify(models["ours"], X, y, space="model")
     done = run("certify", files[0], tmp_path / "test.csv", "--json")
