@@ -123,10 +123,12 @@ def recommend(
     max_rows : int, default=20_000
         Contenders are judged on a random sample of so many rows; the best is fitted on
         all.
+    scoring, cv
+        As in `noiseproof.evaluation.contest`.
     n_repeats : int, default=None
         Draws of what is expected for each fold; None means 2, and up to 10 where rows
         are so few that it costs little.
-    scoring, cv, random_state, progress, **options
+    random_state, progress, **options
         As in `noiseproof.evaluation.contest`.
 
     Returns

@@ -21,7 +21,21 @@ _NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECAS
 
 
 class Note(NamedTuple):
-    """Columns, what was found in them, and the option that answers it."""
+    """Columns, what was found in them, and the option that answers it.
+
+    Parameters
+    ----------
+    columns : list of str
+        Names of the columns.
+    finding : str
+        What was found, in words.
+    answer : str
+        The option of the command line that answers it; may be empty.
+
+    See Also
+    --------
+    column_notes : Notes on a training table.
+    """
 
     columns: list[str]
     finding: str
@@ -40,6 +54,11 @@ def column_notes(X: Any) -> list[Note]:
     -------
     notes : list of Note
         Columns with the same finding together.
+
+    See Also
+    --------
+    target_note : A note on the target.
+    new_table_notes : Notes on a table to predict for.
 
     Examples
     --------
@@ -123,7 +142,32 @@ def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def target_note(y: Any, name: str, quantity: bool) -> Note | None:
-    """A word about a target whose numbers could be classes as well as a quantity."""
+    """A word about a target whose numbers could be classes as well as a quantity.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The target.
+    name : str
+        Its name.
+    quantity : bool
+        Whether it is taken as a quantity.
+
+    Returns
+    -------
+    note : Note or None
+        None if there is no doubt.
+
+    See Also
+    --------
+    column_notes : Notes on the other columns.
+
+    Examples
+    --------
+    >>> from noiseproof.tables import target_note
+    >>> target_note([0, 1, 1], "ill", quantity=False) is None
+    True
+    """
     y = np.asarray(y)
     different = len(np.unique(y))
     if y.dtype.kind not in "iuf" or (different <= _CLASSES and not quantity):
@@ -148,6 +192,18 @@ def new_table_notes(encoder: Any, X: Any) -> list[Note]:
     -------
     notes : list of Note
         Without answers; the cells are treated as missing.
+
+    See Also
+    --------
+    column_notes : Notes on the training table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from noiseproof.tables import TableEncoder, new_table_notes
+    >>> encoder = TableEncoder().fit(pd.DataFrame({"site": ["a", "b", "a"]}))
+    >>> new_table_notes(encoder, pd.DataFrame({"site": ["c"]}))[0].columns
+    ['site']
     """
     if not (hasattr(X, "iloc") and hasattr(encoder, "feature_names_in_")):
         return []
