@@ -424,7 +424,7 @@ def test_help_is_quick_and_complete():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.endswith("[]\n")
     for command in ("demo", "train", "predict", "evaluate", "certify", "report"):
-        assert f"  {command} " in done.stdout
+        assert f" {command} " in done.stdout
 
 
 def test_without_the_extra_there_is_one_sentence():

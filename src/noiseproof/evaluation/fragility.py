@@ -113,7 +113,7 @@ def feature_fragility(
     <BLANKLINE>
     group   cost
     petal  0.640
-    sepal  0.273
+    sepal  0.000
     """
     check_space(space)
     check_fate(deleted_as)
