@@ -49,7 +49,7 @@ def _check_same(model, X, y, sizes):
 
 
 @pytest.mark.parametrize(
-    ("storage", "classes", "parts"), [("dense", 2, 2), ("csr", 10, 7)]
+    ("storage", "classes", "parts"), [("dense", 2, 2), ("csr", 3, 7)]
 )
 @pytest.mark.parametrize("model", marginal_models(noise=0.3))
 def test_every_loss_has_the_optimum_of_all_rows(model, storage, classes, parts, rng):
@@ -67,10 +67,10 @@ def test_every_loss_storage_and_partition(model, storage, classes, parts, rng):
     _check_same(model, STORAGES[storage](X), y, even(250, parts))
 
 
-@pytest.mark.parametrize("parts", [1, 100])
-def test_one_block_and_a_hundred(parts, rng):
+@pytest.mark.parametrize(("parts", "classes"), [(1, 10), (7, 10), (100, 2)])
+def test_one_block_and_a_hundred_and_ten_classes(parts, classes, rng):
     model = DropoutLogisticRegression(0.3)
-    X, y = dataset(model, rng, n=200)
+    X, y = dataset(model, rng, n=200, classes=classes)
     _check_same(model, X, y, even(200, parts))
 
 
@@ -274,12 +274,13 @@ def test_a_failing_cluster_leaves_the_last_step(data, monkeypatch):
 def _bad(case, X, y):
     """Arguments of fit that are wrong, and what is said of them."""
     lazy, labels = blocks(X, UNEVEN), blocks(y, UNEVEN)
+    more = blocks(np.append(y, y[:1]), [31, 0, 57, 1, 62])
     one = labels.map_blocks(lambda part: part == "nobody", dtype=bool)
     return {
         "columns": ((lazy.rechunk((50, 2)), labels), "2 chunks of columns.*rechunk"),
         "flat": ((lazy[:, 0], labels), "two dimensions"),
         "chunks": ((lazy, blocks(y, [100, 50])), "y has 2 blocks, but X has 5"),
-        "rows": ((lazy, blocks(y, [31, 0, 56, 1, 62])), "X has 30 rows, but that of y"),
+        "rows": ((lazy, more), "X has 30 rows, but that of y 31"),
         "length": ((lazy, y[:7]), "X has 150 rows, but y has 7"),
         "class": ((lazy, one), "only 1 class"),
         "quantity": ((lazy, lazy[:, 0]), "Unknown label type"),
