@@ -8,7 +8,9 @@ import time
 # All processes are copies of one that has imported what they need, which is what takes
 # the time of a start.
 _COPIES = multiprocessing.get_context("forkserver")
-_COPIES.set_forkserver_preload(["distributed.cli.dask_worker", "noiseproof.estimators"])
+_COPIES.set_forkserver_preload(
+    ["distributed.cli.dask_worker", "noiseproof.estimators", "noiseproof.evaluation"]
+)
 
 
 def _serve(kind, options, log):
