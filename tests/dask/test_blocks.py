@@ -1,5 +1,8 @@
 """A fit of Dask blocks is the fit of their rows, on any scheduler."""
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -214,6 +217,24 @@ def test_a_block_can_lie_anywhere_in_memory(rng):
         assert np.array_equal(block.design.moments(X[:1], X[1:2], 2), expected)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("dtype", "copies"), [(np.float64, 0), (np.int64, 1)])
+def test_rows_are_copied_only_to_change_their_type(storage, dtype, copies, rng):
+    from noiseproof._rows.blocks import Block
+    from noiseproof._rows.reading import READ
+
+    X = STORAGES[storage](rng.integers(1, 9, size=(50_000, 40)).astype(dtype))
+    Block(X[:10], READ).design.moments(np.ones((1, 40)), np.ones((1, 40)), 2)
+    tracemalloc.start()
+    block = Block(X, READ)
+    block.design.moments(np.ones((1, 40)), np.ones((1, 40)), 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = sys.getsizeof(block)
+    assert size > 50_000 * 40 * 8
+    assert peak < (copies + 0.5) * size
+
+
 def test_a_block_that_lost_its_memory_answers_the_same(data, monkeypatch):
     """As after a spill to disk, or on another worker."""
     from noiseproof._rows import blocks as module
@@ -300,8 +321,11 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_named_in_one_sentence(case, data):
     arguments, sentence = _bad(case, *data)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
         DropoutLogisticRegression().fit(*arguments)
+    told = str(error.value)
+    assert "\n" not in told
+    assert ". " not in told or told.startswith("Unknown label type")  # scikit-learn's
 
 
 def test_other_features_than_in_training(data):

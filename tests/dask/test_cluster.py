@@ -123,13 +123,15 @@ def _check_lost_scheduler(cluster, data, monkeypatch):
 
     # seconds in which the client tries to find the scheduler again
     monkeypatch.setattr(cluster.client, "_timeout", 1.0)
-    model = clone(LONG)
+    kept, model = dask.persist(*data), clone(LONG)
     with (
         pytest.raises(ClusterError, match=r"scheduler is lost.*warm_start"),
         _at_each_step(monkeypatch, kill),
     ):
         model.fit(*data)
     assert model.coef_.any()
+    with pytest.raises(ClusterError, match="kept by a Dask cluster that is gone"):
+        clone(MODEL).fit(*kept)
 
 
 @contextlib.contextmanager
