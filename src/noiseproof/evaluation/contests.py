@@ -292,18 +292,9 @@ def contest(
         kind, first = next(iter(failed.values()))
         first = f"{kind}: {first}" if len(reasons) > 1 else first
         raise ValueError(f"No contender could be judged: {first}")
-    scores = np.array([watch.scores for watch in watches])  # name, fold, level
-    result = Contest(
-        tuple(watch.name for watch in watches),
-        frozen(scores[:, :, 0]),
-        frozen(scores[:, :, 1]),
-        frozen([watch.fitting / len(folds) for watch in watches]),
-        frozen([1000 * watch.asking / watch.rows for watch in watches]),
-        {name: ": ".join(reason) for name, reason in failed.items()},
-        _expected(watches[0].label, level),
-        score_name(scoring),
-        confidence,
-    )
+    told = {name: ": ".join(reason) for name, reason in failed.items()}
+    what, metric = _expected(watches[0].label, level), score_name(scoring)
+    result = _summed_up(watches, told, what, metric, confidence)
     members = [watch for watch in watches if watch.kept]
     return _with_blend(result, members, classes) if len(members) > 1 else result
 
@@ -411,6 +402,24 @@ def _judged(
                 return watch
             tick()
     return watch
+
+
+def _summed_up(
+    watches: list[_Watch], failed: Any, what: str, metric: str, confidence: float
+) -> Contest:
+    """The contest between those who were judged on all folds."""
+    scores = np.array([watch.scores for watch in watches])  # name, fold, level
+    return Contest(
+        tuple(watch.name for watch in watches),
+        frozen(scores[:, :, 0]),
+        frozen(scores[:, :, 1]),
+        frozen([watch.fitting / scores.shape[1] for watch in watches]),
+        frozen([1000 * watch.asking / watch.rows for watch in watches]),
+        failed,
+        what,
+        metric,
+        confidence,
+    )
 
 
 def _with_blend(judged: Contest, watches: list[_Watch], classes: Any) -> Contest:
