@@ -197,7 +197,7 @@ def compare(blocks: int = 2) -> None:
 
 
 def beyond(rows: int) -> None:
-    n = 250_000
+    n = 100_000
     paths = write(rows // n, n)
     size = sum(path.stat().st_size for path in paths)
     limit = int(LIMIT * size) + (400 << 20)  # and what Python and its modules take
