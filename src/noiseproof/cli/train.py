@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,9 @@ import typer
 from noiseproof.cli.cluster import (
     ClusterOption,
     Files,
+    check_fits_blocks,
     only_file,
-    train_on_cluster,
+    spread,
 )
 from noiseproof.cli.options import (
     Categorical,
@@ -141,13 +143,14 @@ def train(
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
-    if cluster is not None:
-        if sensors is not None or happening is not None:
-            raise typer.BadParameter("--cluster has no --groups and no --tune.")
-        of_table = (files, target, drop or [], scale)
-        _on_cluster(cluster, of_table, model, given, seed, output, json)
-        return
     columns = Columns(drop or [], coerce or [], categorical or [], task, scale)
+    how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
+    tuning = None if happening is None else fixed
+    if cluster is not None:
+        read = partial(columns.read, target=target, n_features=n_features, quiet=True)
+        table = cluster, files, read
+        _on_cluster(table, columns, model, given, tuning, how, output)
+        return
     automatic = model is None and tune is not None and not any(_given(given))
     if model == "auto" or automatic:  # else what is given is given to a model of ours
         _check_auto(given, happening)
@@ -162,8 +165,6 @@ def train(
     estimator = _make_estimator(model, seed, **given)
     _check_target(estimator, quantity, table, task)
     pipeline = _pipeline(model, estimator, columns.encoder(), table, sensors)
-    how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
-    tuning = None if happening is None else fixed
     fitted, summary = _fit(pipeline, model, table, tuning, how, bool(folds), quantity)
     _keep(fitted, summary, _notes_of(table), output, json)
 
@@ -189,26 +190,42 @@ def _fit(
 
 
 def _on_cluster(
-    cluster: str,
-    of_table: tuple[list[Path], str | None, list[str], str],
+    table: tuple[Any, ...],
+    columns: Columns,
     model: str | None,
     given: dict[str, Any],
-    seed: int,
+    fixed: set[str] | None,
+    how: tuple[Any, ...],
     output: Path,
-    json: bool,
 ) -> None:
-    """Train on files that the workers of a cluster read."""
-    model = model or "dropout-logistic"
-    estimator = _make_estimator(model, seed, **given)
-    if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
-        estimator.set_params(calibrated=False)
-    files, target, drop, scale = of_table
-    fitted, summary, notes = train_on_cluster(
-        cluster, files, estimator, target, drop, scale
-    )
-    described = {"described": _described(fitted[-1])}
-    summary = {"model": model, "parameters": repr(estimator)} | summary | described
-    _keep(fitted, summary, notes, output, json)
+    """Train on files that the workers of a cluster read; tune on a sample of rows."""
+    from joblib import parallel_config
+
+    _, _, seed, json, sensors = how
+    if model == "auto":
+        raise typer.BadParameter(
+            "--cluster cannot train --model auto, most of whose models need all rows "
+            "in one memory: name one, such as --model dropout-logistic."
+        )
+    check_fits_blocks(_make_estimator(model or "dropout-logistic", seed, **given))
+    start = time.perf_counter()
+    with spread(*table) as parts:
+        sample = parts.sample
+        quantity = columns.is_quantity(sample.y)
+        model = model or ("dropout-ridge" if quantity else "dropout-logistic")
+        estimator = _make_estimator(model, seed, **given)
+        _check_target(estimator, quantity, sample, columns.task)
+        if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
+            estimator.set_params(calibrated=False)
+        pipeline = _pipeline(model, estimator, columns.encoder(), sample, sensors)
+        found = {}
+        if fixed is not None:
+            with parallel_config(backend="dask"):
+                found = _tune(pipeline, sample, fixed, *how)
+        found |= {"rows": parts.rows, "training_score": parts.fit(pipeline)}
+    summary = _summary(sample, pipeline, model) | found
+    summary["seconds"] = round(time.perf_counter() - start, 3)
+    _keep(pipeline, summary, _notes_of(sample), output, json)
 
 
 def _keep(
