@@ -2,6 +2,7 @@
 
 `Interval`, `StrOptions` and `HasMethods` describe legal parameters for
 `BaseEstimator._validate_params`; third-party estimators are expected to use them.
+`validate_parameter_constraints` does the same for the arguments of a function.
 `_check_feature_names_in`, `_check_sample_weight`, `_safe_indexing` and what
 `chosen_columns` reads have no public
 counterpart. Callbacks are scikit-learn's from 1.9 on; before, stand-ins leave methods
@@ -14,7 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
 
 try:
@@ -63,5 +69,6 @@ __all__ = [
     "chosen_columns",
     "grown_nodes",
     "tree_nodes",
+    "validate_parameter_constraints",
     "with_callbacks",
 ]

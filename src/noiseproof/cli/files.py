@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from noiseproof._pipelines import transform, unwrap
 from noiseproof.cli.output import note
@@ -202,21 +203,15 @@ def give_groups(estimator: Any, groups: Any) -> bool:
     return False
 
 
-def in_groups(model: Any, sensors: Any) -> Any:
+class InGroups(Pipeline):
     """A pipeline that finds at each fit what the sensors have become behind it."""
-    from sklearn.pipeline import Pipeline
 
-    if not isinstance(model, Pipeline):
-        return model
+    def __init__(self, steps: Any, sensors: Any = None):
+        super().__init__(steps)
+        self.sensors = sensors
 
-    class InGroups(Pipeline):
-        def __init__(self, steps: Any, sensors: Any = None):
-            super().__init__(steps)
-            self.sensors = sensors
-
-        def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
-            d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
-            give_groups(self[-1], groups_behind(self, X, d, self.sensors))
-            return super().fit(X, y, **params)
-
-    return InGroups(model.steps, sensors)
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit the steps before, give the last one its groups, and fit it."""
+        d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
+        give_groups(self[-1], groups_behind(self, X, d, self.sensors))
+        return super().fit(X, y, **params)
