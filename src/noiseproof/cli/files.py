@@ -127,7 +127,8 @@ def _aligned(saved: list[Saved], table: Table) -> Table:
         return table
     absent = [name for name in names if name not in table.X.columns]
     if absent:
-        note(f"Note: not in the table, so missing: {', '.join(map(repr, absent))}.")
+        told = ", ".join(map(repr, absent))
+        note(f"Note: missing in every row, as the table does not have them: {told}.")
     return replace(table, X=table.X.reindex(columns=names))
 
 
@@ -168,7 +169,7 @@ def _without_extra(
     if known and extra:
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
-        note(f"Note: ignored, as training had no such column: {names}{more}.")
+        note(f"Note: ignored, as training did not have them: {names}{more}.")
     left = [name for name in table.names if not known or name in known]
     return replace(table, X=table.X[left]) if left else table
 
