@@ -69,7 +69,6 @@ TABLES: dict[str, tuple[str, Any]] = {
     "housevotes": ("words only, 2 classes", lambda: keel("housevotes")),
     "mammographic": ("five columns, 2 classes", lambda: keel("mammographic")),
     "movement_libras": ("curves, 15 classes", lambda: keel("movement_libras")),
-    "splice": ("60 letters of DNA, 3 classes", lambda: keel("splice")),
 }
 
 
