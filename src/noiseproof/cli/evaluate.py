@@ -200,10 +200,10 @@ def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:
         for model, part in fragile.items()
     }
     names = dict.fromkeys(name for part in costs.values() for name in part)
-    dearest = sorted(
+    costliest = sorted(
         names, key=lambda name: -max(c.get(name, 0) for c in costs.values())
     )
-    shown = dearest[:_SHOWN]
+    shown = costliest[:_SHOWN]
     columns = {kind: shown}
     for model, cost in costs.items():
         columns[model] = [f"{-cost.get(name, 0.0) or 0.0:+.3f}" for name in shown]
