@@ -334,6 +334,11 @@ def test_averaged_models_take_raw_tables(averaged, run, folder, tmp_path):
     narrow = run("predict", averaged, tmp_path / "t.csv")
     assert narrow.code == 0, narrow.err
     assert "as the table does not have them: 'colour'." in narrow.err
+    table.iloc[0] = [None if name != "colour" else "mauve" for name in table.columns]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    new = run("predict", averaged, tmp_path / "t.csv")
+    assert new.code == 0, new.err
+    assert new.err.count("mauve") == 1
     shown = run("evaluate", averaged, test, "--levels", "0,0.5", "--repeats", 2)
     assert shown.code == 0, shown.err
     assert "by share of cells missing (the model knows)" in shown.out
