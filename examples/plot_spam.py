@@ -8,7 +8,7 @@ rewrites, and what does it buy?
 """
 
 # %%
-# Made mail, so that the example runs anywhere: 12 telling words occur almost only in
+# Synthetic mail, so that the example runs anywhere: 12 telling words occur almost only in
 # spam, and 188 others are merely a bit more frequent there. (With the papers' data,
 # `noiseproof.datasets.load_spambase` gives a real collection.)
 

@@ -7,7 +7,7 @@ labels help to estimate it. How many labelled rows do the unlabelled ones replac
 """
 
 # %%
-# Generated texts: every text is about one of ten topics, a topic has its own words, and
+# Synthetic texts: every text is about one of ten topics, a topic has its own words, and
 # half of the topics are liked. This generator was chosen because unlabelled rows help
 # there: words of a topic go together, so texts without labels tell which words do. They
 # help less, or not at all, where the words of a text have little to do with each other.

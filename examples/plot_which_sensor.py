@@ -7,7 +7,7 @@ two sensors may stand in for each other, so that only losing both hurts.
 """
 
 # %%
-# A made plant: `flow` and `pressure` measure the same thing, `temperature` another one
+# A synthetic plant: `flow` and `pressure` measure the same thing, `temperature` another one
 # that matters nearly as much, and `vibration` hardly anything.
 
 import matplotlib.pyplot as plt
