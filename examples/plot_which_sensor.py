@@ -7,8 +7,8 @@ two sensors may stand in for each other, so that only losing both hurts.
 """
 
 # %%
-# A synthetic plant: `flow` and `pressure` measure the same thing, `temperature` another one
-# that matters nearly as much, and `vibration` hardly anything.
+# A synthetic plant: `flow` and `pressure` measure the same thing, `temperature` another
+# one that matters nearly as much, and `vibration` hardly anything.
 
 import matplotlib.pyplot as plt
 import numpy as np
