@@ -34,8 +34,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = RandomForestClassifier(100, random_state=0).fit(X_train, y_train)
 
 # %%
-# One sensor at a time, read as zero, which is the average here; no model is fitted
-# again.
+# One sensor at a time is missing, and the model knows; nothing is fitted again.
 
 single = feature_fragility(model, X_test, y_test, groups=sensors)
 FragilityDisplay(single).plot()
