@@ -338,11 +338,8 @@ def recommended(
 
     With sensors whole groups of columns are missing or deleted.
     """
-    from sklearn.base import is_regressor
-
     from noiseproof import recommend
     from noiseproof.cli.output import show_json
-    from noiseproof.evaluation import BLEND
     from noiseproof.io import save
 
     perturb, level = happening
@@ -358,20 +355,13 @@ def recommended(
         progress=False if json else None,
     )
     judged, model = found.contest, found.model
-    place = judged.contenders.index(judged.choice)
-    blended = judged.choice == BLEND
     summary = {
-        "model": judged.choice,
-        "described": judged.choice + (f" of {judged._shares()}" if blended else ""),
         "parameters": repr(model),
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
         "target": table.target,
-        "scoring": "r2" if is_regressor(model) else "accuracy",
         "tuned_for": _words((perturb, level)),
-        "expected": judged.expected,
-        "tuned_score": float(judged.damaged[place].mean()),
-        "clean_score": float(judged.clean[place].mean()),
+        **_outcome(judged),
         "seconds": round(time.perf_counter() - start, 3),
     }
     if output is not None:
@@ -382,6 +372,22 @@ def recommended(
         show_json({**summary, **contenders, "verdict": judged.verdict, **where})
         return
     _show_contest(judged, table.X.shape[0], model, output)
+
+
+def _outcome(judged: Any) -> dict[str, Any]:
+    """What a contest tells about the model that it recommends."""
+    from noiseproof.evaluation import BLEND
+
+    place = judged.contenders.index(judged.choice)
+    parts = f" of {judged._shares()}" if judged.choice == BLEND else ""
+    return {
+        "model": judged.choice,
+        "described": f"{judged.choice}{parts}",
+        "scoring": judged.metric,
+        "expected": judged.expected,
+        "tuned_score": float(judged.damaged[place].mean()),
+        "clean_score": float(judged.clean[place].mean()),
+    }
 
 
 def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> None:
