@@ -55,7 +55,8 @@ def train(
         typer.Option(
             help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
             "quantities dropout-ridge or dropout-poisson; auto: the best of several "
-            "for what --tune says. Default: auto with --tune, else dropout-logistic."
+            "for what --tune says. The default is auto with --tune, and "
+            "dropout-logistic without."
         ),
     ] = None,
     noise: Annotated[
@@ -103,8 +104,8 @@ def train(
         int,
         typer.Option(
             min=0,
-            help="Folds to judge the model on, beside a plain one and the commonest "
-            "class; 0 trains only.",
+            help="Folds of the cross-validation that compares the model with a plain "
+            "one and with the most frequent class; 0 skips it.",
         ),
     ] = 5,
     cluster: ClusterOption = None,
@@ -113,16 +114,18 @@ def train(
 ) -> None:
     """Train a robust model on a table and save it.
 
-    Numbers are standardised, text is one-hot encoded, and both are saved with the
-    model, which so takes raw tables again. Empty cells are missing features.
+    Numbers are standardised and text is one-hot encoded. Both steps are saved
+    with the model, which takes raw tables. Empty cells are missing features.
 
     \b
     Examples:
       noiseproof train data.csv --target y -o model.npf
       noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
       noiseproof train data.csv -t y -o model.npf --tune missing:0.5
-      noiseproof train data.csv -t y -o model.npf --tune missing:0.5 --model dropout-svc
-      noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
+      noiseproof train data.csv -t y -o model.npf --tune missing:0.5 \\
+        --model dropout-svc
+      noiseproof train data.csv -t y -o model.npf --noise 0.2 \\
+        --groups sensors.json
       noiseproof train data.csv -t y -o model.npf --noise iron=0.5,age=0.05
       noiseproof train data.csv -t price -o model.npf --task regression
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
@@ -352,8 +355,6 @@ def recommended(
 
     With sensors whole groups of columns are missing or deleted.
     """
-    from sklearn.base import is_regressor
-
     from noiseproof import recommend
     from noiseproof.cli.output import show_json
     from noiseproof.io import save
@@ -371,17 +372,13 @@ def recommended(
         progress=False if json else None,
     )
     judged, model = found.contest, found.model
-    place = judged.contenders.index(judged.choice)
     summary = {
-        "model": judged.choice,
         "parameters": repr(model),
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
         "target": table.target,
-        "scoring": "r2" if is_regressor(model) else "accuracy",
         "tuned_for": _words((perturb, level)),
-        "tuned_score": float(judged.damaged[place].mean()),
-        "clean_score": float(judged.clean[place].mean()),
+        **_outcome(judged),
         "seconds": round(time.perf_counter() - start, 3),
     }
     if output is not None:
@@ -392,6 +389,22 @@ def recommended(
         show_json({**summary, **contenders, "verdict": judged.verdict, **where})
         return
     _show_contest(judged, table.X.shape[0], model, output)
+
+
+def _outcome(judged: Any) -> dict[str, Any]:
+    """What a contest tells about the model that it recommends."""
+    from noiseproof.evaluation import BLEND
+
+    place = judged.contenders.index(judged.choice)
+    parts = f" of {judged._shares()}" if judged.choice == BLEND else ""
+    return {
+        "model": judged.choice,
+        "described": f"{judged.choice}{parts}",
+        "scoring": judged.metric,
+        "expected": judged.expected,
+        "tuned_score": float(judged.damaged[place].mean()),
+        "clean_score": float(judged.clean[place].mean()),
+    }
 
 
 def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> None:
@@ -411,8 +424,8 @@ def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> No
         say(f"Saved as {output}")
         if _holds_rows(model):
             note(
-                "Note: the file contains rows of the training data, from which missing "
-                "cells are filled; AverageOverMissing(..., 'joint-gaussian') has none."
+                "Note: the file contains rows of the training data, which fill missing "
+                "cells; AverageOverMissing(..., 'joint-gaussian') would keep none."
             )
 
 
@@ -466,7 +479,7 @@ def _check_groups(name: str, estimator: Any) -> None:
 
     if not give_groups(clone(estimator), Groups.packed({"any": [0]})):
         raise typer.BadParameter(
-            f"--model {name} cannot train for --groups: use dropout noise such as "
+            f"--model {name} cannot train for --groups: use dropout noise, such as "
             "--noise 0.2, robust-lp with --budget, or --attack deletion:1."
         )
 
@@ -547,7 +560,7 @@ def _judged(pipeline: Any, table: Any, quantity: bool, *how: Any) -> dict[str, A
     contenders = {
         "this model": clone(pipeline),
         name: Pipeline([("table", clone(pipeline[0])), ("model", plain)]),
-        "the mean" if quantity else "the commonest class": (
+        "mean of the target" if quantity else "most frequent class": (
             DummyRegressor() if quantity else DummyClassifier()
         ),
     }
@@ -609,13 +622,13 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         f"({summary['features']:,} features) in {summary['seconds']:.1f} s:"
     )
     say(f"  {summary['described']}")
-    scoring = "R²" if summary["scoring"] == "r2" else "accuracy"
+    scoring = "R²" if summary["scoring"] == "r2" else "Accuracy"
     found = summary.get("judged", {})
     if "failed" in found:
         say(f"Not cross-validated: {found['failed']}")
     elif found:
         folds, expected = found["folds"], found["expected"]
-        say(f"{scoring} in {folds}-fold cross-validation, as the rows are and damaged,")
+        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and damaged,")
         say(f"with {expected}:")
         show_table(
             {

@@ -130,14 +130,19 @@ class Contest(Result):
             f"{self.damaged[i].mean():.3f}, {self.clean[i].mean():.3f} on clean rows."
         )
         if self.choice == BLEND:
-            shares = sorted(self.weights.items(), key=lambda item: -item[1])
-            told = ", ".join(f"{name} ({share:.0%})" for name, share in shares)
-            text = f"{text} It is made of {told}."
+            text = f"{text} It is made of {self._shares()}."
         if not rivals:
             return text
+        if len(rivals) == len(self.contenders) - 1 > 1:
+            return f"{text} None of the others is clearly worse."
         mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
         order = sorted(rivals, key=lambda name: (-mean[name], name))
         return f"{text} Not clearly worse: {', '.join(order)}."
+
+    def _shares(self) -> str:
+        """What the blend is made of."""
+        shares = sorted(self.weights.items(), key=lambda item: -item[1])
+        return ", ".join(f"{name} ({share:.0%})" for name, share in shares)
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
