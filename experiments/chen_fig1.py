@@ -110,7 +110,8 @@ def curve(shared: Row, split: Split, settings: Levels) -> Iterator[Row]:
         tested = choose(LinearSVC(loss="hinge", random_state=0)).test(*test)
     for level in settings.levels:
         if model is not None:
-            tested = choose(clone(model).set_params(noise=level)).test(*test)
+            noisy = clone(model).set_params(noise=level, warm_start=True)
+            tested = choose(noisy).test(*test)
         yield {**shared, "level": level, **tested}
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
@@ -169,7 +170,10 @@ def families(settings: Nightmare) -> dict[str, tuple[Any, Any]]:
     return {
         "SVM": (LinearSVC(random_state=0), plain),
         "FDROP": (InvariantSVC(solver="bundle", tol=1e-2), worst),
-        **{label: (model, noisy) for label, model in MODELS.items()},
+        **{
+            label: (clone(model).set_params(warm_start=True), noisy)
+            for label, model in MODELS.items()
+        },
     }
 
 
