@@ -111,6 +111,10 @@ class WagerFig1(Experiment[Penalties]):
             *_near(rows, _STRONG, ", with a strong penalty"),
         ]
 
+    def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
+        shown = (_SCORES, _STEPS, _STRONG)
+        return [row for row in rows if row["panel"] in shown], self.layout
+
 
 def _near(rows: Sequence[Row], panel: str, how: str) -> Iterator[Claim]:
     """The claims about training."""
