@@ -51,7 +51,7 @@ def table(rng, n=70):
 
 def test_tables_with_text_and_holes_and_the_same_again(rng):
     X, y = table(rng)
-    options = {"cv": 3, "n_repeats": 1}
+    options = {"cv": 2, "n_repeats": 1}
     found = recommend(X, y, "missing", 0.3, **options)
     assert not found.contest.failed
     assert set(found.model.predict(X)) <= {"yes", "no"}
@@ -92,7 +92,7 @@ def test_few_rows():
     found = recommend(X, [0, 0, 0, 0, 0, 1, 1, 1], "missing", 0.3)
     assert found.contest.damaged.shape[1] == 5
     assert is_classifier(found.model)
-    found = recommend(X, X[:, 0] + 0.5, "missing", 0.3)
+    found = recommend(X, X[:, 0] + 0.5, "missing", 0.3, cv=2, n_repeats=1)
     assert is_regressor(found.model)
 
 

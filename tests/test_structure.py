@@ -150,6 +150,19 @@ def test_the_bare_import_does_not_load_scikit_learn():
     assert _run("import sys, noiseproof; print('sklearn' in sys.modules)") == "False"
 
 
+def test_files_need_no_array_library():
+    """skops lists all estimators of scikit-learn, whose adapters would import them."""
+    code = (
+        "import sys, tempfile, numpy as np, noiseproof\n"
+        "model = noiseproof.DropoutSVC().fit(np.eye(4), [0, 1, 0, 1])\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    noiseproof.save(model, folder + '/model.npf')\n"
+        "    noiseproof.load(folder + '/model.npf')\n"
+        "print([m for m in ('torch', 'cupy', 'dask') if m in sys.modules])"
+    )
+    assert _run(code) == "[]"
+
+
 def test_dense_fits_need_no_compiler():
     """Numba is for sparse data only."""
     code = (

@@ -171,16 +171,20 @@ def recommend(
     )
     if perturb in ("delete_groups", "missing_groups"):
         options["groups"] = groups
-    # threads would wait for each other on small data
-    threads = 1 if np.prod(np.shape(some)) <= _SMALL else None
-    with warnings.catch_warnings(), threadpool_limits(threads):
+    with warnings.catch_warnings(), _threads_for(some):
         warnings.simplefilter("ignore")  # the table tells how well each has done
         result = contest(
             contenders, some, y[rows], perturb, level, scoring=scoring, cv=cv,
             n_repeats=n_repeats, random_state=random_state, progress=progress,
             blend=BLENDED, **options,
         )  # fmt: skip
-    return Recommendation(winner(contenders, result).fit(X, y), result)
+    with _threads_for(X):
+        return Recommendation(winner(contenders, result).fit(X, y), result)
+
+
+def _threads_for(X: Any) -> Any:
+    """A context with one thread for small data, where more wait for each other."""
+    return threadpool_limits(1 if np.prod(np.shape(X)) <= _SMALL else None)
 
 
 def winner(contenders: dict[str, Any], result: Contest) -> Any:

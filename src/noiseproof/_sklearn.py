@@ -10,7 +10,10 @@ as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from sklearn.utils import _safe_indexing
@@ -35,6 +38,25 @@ except ImportError:  # scikit-learn before 1.9
 def chosen_columns(transformer: Any, name: str) -> list[int]:
     """Numbers of the columns that a part of a fitted ColumnTransformer gets."""
     return list(transformer._transformer_to_input_indices[name])
+
+
+@contextmanager
+def without_array_libraries() -> Iterator[None]:
+    """Look through scikit-learn's packages without importing torch, CuPy or Dask.
+
+    Whoever lists all estimators (as skops does on import) imports every package of
+    scikit-learn, and those that adapt these libraries import them, which takes seconds
+    where they are installed. Empty modules stand in for such packages meanwhile.
+    """
+    adapters = "sklearn.externals.array_api_compat."
+    names = {adapters + library for library in ("torch", "cupy", "dask")}
+    empty = {name: ModuleType(name) for name in names - set(sys.modules)}
+    sys.modules.update(empty)
+    try:
+        yield
+    finally:
+        for name in empty:
+            del sys.modules[name]
 
 
 def tree_nodes() -> Any:
@@ -64,4 +86,5 @@ __all__ = [
     "grown_nodes",
     "tree_nodes",
     "with_callbacks",
+    "without_array_libraries",
 ]

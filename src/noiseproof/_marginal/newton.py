@@ -24,7 +24,7 @@ _BLUR = 1e-15  # rounding of a value
 _DECISIVE = 10.0
 _TARGET = 0.1
 _NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
-_SAFE = 2.5  # an outlook is seldom more than twice too rosy
+_SAFE = 2.5  # the gain of the next step is seldom more than twice its estimate
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 

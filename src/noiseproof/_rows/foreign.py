@@ -128,7 +128,8 @@ def read_foreign(X: Any) -> Any:
             "X is a tensor that requires gradients, which a fit would not keep; pass "
             "X.detach()."
         )
-    if str(getattr(X, "device", "")).startswith("mps"):
+    # CuPy's sparse matrices have a property `device` that raises
+    if not is_sparse(X) and str(X.device).startswith("mps"):
         raise ValueError("X is on an MPS device, which has no float64; pass X.cpu().")
     if X.ndim != 2:
         raise ValueError(

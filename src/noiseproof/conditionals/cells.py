@@ -209,8 +209,9 @@ def _as_array(X: Any) -> Array:
 
 def _columns(frame: Any) -> Any:
     """Names and columns of a pandas or polars frame."""
-    for j, name in enumerate(frame.columns):
-        yield name, frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
+    if hasattr(frame, "items"):
+        return frame.items()
+    return zip(frame.columns, frame.iter_columns(), strict=True)
 
 
 def _missing(column: Any) -> Mask:

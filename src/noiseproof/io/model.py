@@ -24,6 +24,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 from noiseproof._rows import on_host
+from noiseproof._sklearn import without_array_libraries
 from noiseproof._version import __version__
 from noiseproof.io.atomic import PathLike, atomic_write
 from noiseproof.io.checks import check_archive, check_model
@@ -275,7 +276,8 @@ def _notes(header: dict[str, Any]) -> dict[str, Any]:
 def _skops() -> Any:
     # imported at the first use: it reads all of scikit-learn, for a second
     try:
-        import skops.io
+        with without_array_libraries():
+            import skops.io
     except ImportError as error:
         raise ImportError(
             "Saving and loading models needs skops: pip install 'noiseproof[io]'."
