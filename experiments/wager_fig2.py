@@ -63,10 +63,10 @@ class WagerFig2(Experiment[Amounts]):
     tried = (
         "With the first draw alone the claim about 12,000 labels does not hold (the "
         "rows with draw 0 of the CSV file): cross-validation takes C = 1 for dropout "
-        "with unlabelled reviews, a little better on its folds than the C = 0.3 that "
-        "it takes for 9,000 and 15,000 labels, and worse on the test reviews. Points "
-        "of the grid lie nearer together than three folds can tell apart, so single "
-        "draws differ by more than unlabelled reviews help."
+        "with unlabelled reviews, where it takes 0.3 for 9,000 and for 15,000 labels. "
+        "With other draws of 12,000 it takes a smaller C again, and unlabelled reviews "
+        "help. Three folds cannot tell such constants apart, so look at more than one "
+        "draw."
     )
     sizes: ClassVar = {
         "tiny": Amounts(
