@@ -67,8 +67,10 @@ class ChenFig1(Experiment[Levels]):
         "is the best in cross-validation."
     )
     tried = (
-        "More levels, folds and splits are in `--full`. With one split, the `-text` "
-        "sets have 400 test reviews, too few to tell dropout from MCF-Quadratic."
+        "The losses differ by less than a draw of 400 test reviews, as one split of "
+        "the `-text` sets has, can tell. So each claim about MCF-Quadratic is also "
+        "judged on the training reviews held out in cross-validation, which are more "
+        "(held out). More levels, folds and splits are in `--full`."
     )
     sizes: ClassVar = {
         "tiny": Levels(
@@ -110,7 +112,8 @@ def curve(shared: Row, split: Split, settings: Levels) -> Iterator[Row]:
         tested = choose(LinearSVC(loss="hinge", random_state=0)).test(*test)
     for level in settings.levels:
         if model is not None:
-            tested = choose(clone(model).set_params(noise=level)).test(*test)
+            noisy = clone(model).set_params(noise=level, warm_start=True)
+            tested = choose(noisy).test(*test)
         yield {**shared, "level": level, **tested}
 
 
@@ -136,16 +139,18 @@ def _claims(name: str, rows: Sequence[Row]) -> Iterator[Claim]:
     levels = [level for level in distinct(rows, "level") if level <= 0.9]
     yield below(f"Dropout-SVM beats SVM on {name}", best["Dropout-SVM"], best["SVM"], 4)
     for ours in ("Dropout-SVM", "Dropout-Logistic"):
-        wins = sum(
-            mean(rows, "error", model=ours, level=level)
-            < mean(rows, "error", model="MCF-Quadratic", level=level)
-            for level in levels
-        )
-        yield Claim(
-            f"{ours} is generally better than MCF-Quadratic up to level 0.9 on {name}",
-            2 * wins > len(levels),
-            f"at {wins} of {len(levels)} levels",
-        )
+        for error, where in (("error", ""), ("validation_error", ", held out")):
+            wins = sum(
+                mean(rows, error, model=ours, level=level)
+                < mean(rows, error, model="MCF-Quadratic", level=level)
+                for level in levels
+            )
+            yield Claim(
+                f"{ours} is generally better than MCF-Quadratic up to level 0.9 on "
+                f"{name}{where}",
+                2 * wins > len(levels),
+                f"at {wins} of {len(levels)} levels",
+            )
         yield close(
             f"{ours} is comparable with MCF-Logistic on {name}",
             best[ours],

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
@@ -63,10 +64,20 @@ class ChenFig3(Experiment[Nightmare]):
         "deletion of a few pixels as its attack."
     )
     tried = (
-        "In a first version all models had an intercept, and plain ones fewer C to "
-        "choose from; `LinearSVC` was then the best at 90 % (seen on test digits). The "
-        "choice of both was widened for every model alike. A smooth loss still gives "
-        "a little more than the hinge where most pixels are gone."
+        "What the paper leaves open was varied on 1,000 training digits and judged on "
+        "other training digits (`python benchmarks/nightmare.py`). Without an "
+        "intercept MCF-Logistic errs least: 0.168, 0.214 and 0.353 at 50, 70 and 90 % "
+        "dead pixels, Dropout-SVM 0.180, 0.233 and 0.408. Part of that is the bound on "
+        "the expected hinge: with `expectation='gaussian'` it is 0.171, 0.218 and "
+        "0.384. Pixels of unit variance change little. What comes nearest to the "
+        "paper's order is its intercept, a feature that never dies: then all err more, "
+        "but at 90 % Dropout-SVM the least of the paper's models (0.741, MCF-Logistic "
+        "0.744), and with `expectation='gaussian'` at 50 and 70 % as well (0.228 and "
+        "0.405, MCF-Logistic 0.245 and 0.433). A user should want no intercept when "
+        "pixels die unseen, or, if it is known how many are gone, one with the rest "
+        "scaled up. In a first version all models had an intercept, and plain ones "
+        "fewer C to choose from; `LinearSVC` was then the best at 90 % (seen on test "
+        "digits). The choice of both was widened for every model alike."
     )
     sizes: ClassVar = {
         "tiny": Nightmare(
@@ -169,7 +180,10 @@ def families(settings: Nightmare) -> dict[str, tuple[Any, Any]]:
     return {
         "SVM": (LinearSVC(random_state=0), plain),
         "FDROP": (InvariantSVC(solver="bundle", tol=1e-2), worst),
-        **{label: (model, noisy) for label, model in MODELS.items()},
+        **{
+            label: (clone(model).set_params(warm_start=True), noisy)
+            for label, model in MODELS.items()
+        },
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from noiseproof import InvariantSVC, VirtualExamples
 from noiseproof.attacks import digit_invariances
 
 ERROR, SUPPORT = "error in %", "support vectors"  # the two plots of the figure
+LOOSE = ", loosely solved"
 _HALF = (0.4, 0.6)  # what "roughly half" may be
 
 
@@ -38,6 +39,9 @@ class FewDigits(Settings):
     gammas: tuple[float, ...] = (0.005, 0.01, 0.02, 0.04)
     penalties: tuple[float, ...] = (1.0, 10.0)
     folds: int = 3
+    loose_gamma: float = 0.02
+    loose_penalty: float = 1.0
+    loose_tol: float = 0.1
 
 
 class TeoFig1(Experiment[FewDigits]):
@@ -52,13 +56,20 @@ class TeoFig1(Experiment[FewDigits]):
         "`InvariantSVC` without an attack, VIR-SVM the same on the digits and their "
         "20 transforms, Invar-SVM the same with the transforms as its attack, so that "
         "the three differ in nothing else. Larger samples hold the smaller ones. The "
-        "paper does not say how it chose its constants."
+        "paper does not say how it chose its constants. Loosely solved: "
+        "γ, C and tol are `loose_gamma`, `loose_penalty` and `loose_tol`."
     )
     tried = (
-        "For the number of support vectors, other C and tol "
-        "(`python benchmarks/support_vectors.py`): with C = 1 and below Invar-SVM has "
-        "about two thirds of VIR-SVM's, but both err more; tol hardly matters. With C "
-        "so large that all constraints are met the two are the same machine."
+        "Half of the support vectors is what machines have that are smoother, "
+        "penalised more and solved less exactly than the best in cross-validation: "
+        "loosely solved, with γ = 0.02, C = 1 and tol = 0.1 (SVMStruct, the paper's "
+        "solver, by default stops at violations of 0.1). Column generation adds the "
+        "worst transform of each digit in each round, so few have been added when it "
+        "stops early, while nearly every copy is a support vector of VIR-SVM at so "
+        "small a C. None of the three suffices alone: "
+        "`python benchmarks/support_vectors.py` varies them on other training digits. "
+        "With C so large that all constraints are met the two are the same machine. "
+        "The loosely solved machines err more; take the others."
     )
     sizes: ClassVar = {
         "tiny": FewDigits(samples=(2, 4), gammas=(0.1,), penalties=(10.0,), folds=2),
@@ -78,6 +89,14 @@ class TeoFig1(Experiment[FewDigits]):
             for name in machines(1, settings):
                 work = partial(point, size, name, digits, settings)
                 yield Part(f"{size} digits {name}", work)
+            loose = replace(
+                settings,
+                gammas=(settings.loose_gamma,),
+                penalties=(settings.loose_penalty,),
+            )
+            for name in ("VIR-SVM", "Invar-SVM"):
+                work = partial(point, size, name, digits, loose, LOOSE)
+                yield Part(f"{size} digits {name}{LOOSE}", work)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         found = [
@@ -85,17 +104,19 @@ class TeoFig1(Experiment[FewDigits]):
             _less(rows, ERROR, "VIR-SVM", "STD-SVM"),
             _less(rows, SUPPORT, "STD-SVM", "Invar-SVM"),
         ]
-        pairs = _pairs(rows, SUPPORT, "Invar-SVM", "VIR-SVM")
-        ratio = float(np.mean([ours / theirs for ours, theirs in pairs.values()]))
-        return [
-            *found,
-            Claim(
-                "Invar-SVM has roughly half of VIR-SVM's support vectors, from "
-                f"{_HALF[0]} to {_HALF[1]} of them in the mean over sample sizes",
-                _HALF[0] <= ratio <= _HALF[1],
-                f"ratio {ratio:.2f}: {_numbers(pairs, 0)}",
-            ),
-        ]
+        return [*found, _half(rows, ""), _half(rows, LOOSE)]
+
+
+def _half(rows: Sequence[Row], how: str) -> Claim:
+    """The claim about the numbers of support vectors."""
+    pairs = _pairs(rows, SUPPORT + how, "Invar-SVM", "VIR-SVM")
+    ratio = float(np.mean([ours / theirs for ours, theirs in pairs.values()]))
+    return Claim(
+        f"Invar-SVM has roughly half of VIR-SVM's support vectors{how}, from "
+        f"{_HALF[0]} to {_HALF[1]} of them in the mean over sample sizes",
+        _HALF[0] <= ratio <= _HALF[1],
+        f"ratio {ratio:.2f}: {_numbers(pairs, 0)}",
+    )
 
 
 def _less(rows: Sequence[Row], measure: str, ours: str, theirs: str) -> Claim:
@@ -129,10 +150,14 @@ def _numbers(pairs: Mapping[int, tuple[float, float]], digits: int) -> str:
     )
 
 
-def point(size: int, name: str, digits: Any, settings: FewDigits) -> Iterator[Row]:
+def point(
+    size: int, name: str, digits: Any, settings: FewDigits, how: str = ""
+) -> Iterator[Row]:
     """Error and support vectors of one machine."""
     X, y, *test = digits
     model, grid = machines(len(y), settings)[name]
+    if how == LOOSE:
+        getattr(model, "estimator", model).set_params(tol=settings.loose_tol)
     chosen = cross_validated(model, grid, X, y, folds=settings.folds)
     tested = chosen.test(*test)
     values = {
@@ -140,7 +165,7 @@ def point(size: int, name: str, digits: Any, settings: FewDigits) -> Iterator[Ro
         SUPPORT: support_vectors(chosen.model),
     }
     for measure, value in values.items():
-        shared = {"measure": measure, "samples": size, "machine": name}
+        shared = {"measure": measure + how, "samples": size, "machine": name}
         yield {**shared, "value": value, **tested}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -56,24 +57,24 @@ def cross_validated(
     points = list(ParameterGrid(grid))
     parts = list(StratifiedKFold(folds, shuffle=True, random_state=0).split(X, y))
     scores = [
-        np.mean(
-            [
-                score(_fit(model, point, X[a], y[a], fit_params), X[b], y[b])
-                for a, b in parts
-            ]
-        )
-        for point in points
+        [score(one, X[b], y[b]) for one in _path(model, points, X[a], y[a], fit_params)]
+        for a, b in parts
     ]
-    best = int(np.argmax(scores))
-    fitted = _fit(model, points[best], X, y, fit_params)
-    return Chosen(fitted, float(scores[best]), _text(points[best]))
+    means = np.mean(scores, axis=0)
+    best = int(np.argmax(means))
+    fitted = clone(model).set_params(**points[best]).fit(X, y, **fit_params)
+    return Chosen(fitted, float(means[best]), _text(points[best]))
 
 
 def fitted(
     model: Any, grid: Mapping[str, Sequence[Any]], X: Any, y: Any
 ) -> dict[str, Any]:
     """The model at each point of the grid, fitted, by its constants."""
-    return {_text(point): _fit(model, point, X, y, {}) for point in ParameterGrid(grid)}
+    points = list(ParameterGrid(grid))
+    path = _path(model, points, X, y, {})
+    return {
+        _text(point): deepcopy(one) for point, one in zip(points, path, strict=True)
+    }
 
 
 def tuned_curve(
@@ -107,7 +108,7 @@ def tuned_curve(
     best = [list(models)[row] for row in held_out.argmax(axis=0)]
     chosen = {constants: models[constants] for constants in dict.fromkeys(best)}
     if refit is not None:
-        chosen = {key: clone(model).fit(*refit) for key, model in chosen.items()}
+        chosen = {key: deepcopy(model).fit(*refit) for key, model in chosen.items()}
     scores = curve(chosen, *test, random_state=seed + 1).mean
     for column, (level, constants) in enumerate(zip(levels, best, strict=True)):
         yield {
@@ -118,8 +119,13 @@ def tuned_curve(
         }
 
 
-def _fit(model: Any, point: Any, X: Any, y: Any, fit_params: Any) -> Any:
-    return clone(model).set_params(**point).fit(X, y, **fit_params)
+def _path(
+    model: Any, points: Sequence[Any], X: Any, y: Any, fit_params: Any
+) -> Iterator[Any]:
+    """One model, fitted at each point in turn: `warm_start` starts at the last."""
+    model = clone(model)
+    for point in points:
+        yield model.set_params(**point).fit(X, y, **fit_params)
 
 
 def _text(point: Mapping[str, Any]) -> str:

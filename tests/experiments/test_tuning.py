@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+from noiseproof import DropoutSVC
 from noiseproof.evaluation import robustness_curve
 
 GRID = {"C": [1e-4, 1e-2, 1.0, 100.0]}
@@ -82,3 +83,16 @@ def test_a_tuned_curve_can_fit_the_chosen_again(problem):
     )
     expected = LogisticRegression().fit(*both).score(*test)
     np.testing.assert_allclose(point["error"], 1 - expected)
+
+
+def test_warm_starts_reach_the_same_models(problem):
+    (X, y), _, _ = problem
+    grid = {"C": [0.01, 0.1, 1.0], "noise": [0.1, 0.9]}
+    warm, cold = (
+        fitted(DropoutSVC(warm_start=start, tol=1e-10), grid, X, y)
+        for start in (True, False)
+    )
+    for constants in cold:
+        np.testing.assert_allclose(
+            warm[constants].coef_, cold[constants].coef_, rtol=1e-3, atol=1e-4
+        )
