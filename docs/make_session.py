@@ -13,17 +13,19 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "cli.md"
 START, END = "## A session\n", "## What may happen\n"
 _BLOCK = re.compile(r"(?<=```text\n)(.*?)(?=```)", re.S)
+_WIDTH = 100  # of the terminal
 _SHELL = 'noiseproof() { "$PYTHON" -m noiseproof "$@"; }\n'
 
 
 def shown(block: str, folder: str) -> str:
     """The commands of a block, each with what it prints now."""
-    environment = os.environ | {"PYTHON": sys.executable, "COLUMNS": "100"}
+    environment = os.environ | {"PYTHON": sys.executable, "COLUMNS": str(_WIDTH)}
     parts = []
     for command in re.findall(r"^\$ (.*)$", block, re.M):
         done = subprocess.run(
@@ -35,7 +37,8 @@ def shown(block: str, folder: str) -> str:
             text=True,
             check=False,
         )
-        said = "\n".join(line.rstrip() for line in done.stdout.strip("\n").split("\n"))
+        lines = done.stdout.strip("\n").split("\n")
+        said = "\n".join(textwrap.fill(line.rstrip(), _WIDTH) for line in lines)
         parts.append(f"$ {command}\n{said}".strip("\n") + "\n")
     return "\n".join(parts)
 

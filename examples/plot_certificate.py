@@ -36,8 +36,8 @@ certificates = certify(models["DropoutSVC"], X_test, y_test)
 print("certified at 0, 1, 3, 5:", certificates.accuracy_at([0, 1, 3, 5]).round(3))
 
 # %%
-# For each row the certificate also names pixels that would do it. The digits that hang
-# by the fewest pixels, and the ones that hang by the most:
+# For each row the certificate also names pixels that would do it. The digits that take
+# the fewest pixels, and the ones that take the most:
 
 right = np.flatnonzero(models["DropoutSVC"].predict(X_test) == y_test)
 order = right[np.argsort(certificates.budget[right], kind="stable")]

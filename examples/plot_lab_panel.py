@@ -68,8 +68,8 @@ axes[1].legend()
 plt.show()
 
 # %%
-# Accuracies are close to each other. The probabilities are not: the average knows what
-# it does not know, and its log-loss is the lowest for each panel.
+# Accuracies are close to each other. The probabilities are not: the average is less
+# certain where it should be, and its log-loss is the lowest for each panel.
 #
 # One patient in detail: what the model says with all values, and without a panel.
 

@@ -8,9 +8,9 @@ rewrites, and what does it buy?
 """
 
 # %%
-# Made mail, so that the example runs anywhere: 12 telling words occur almost only in
-# spam, and 188 others are merely a bit more frequent there. (With the papers' data,
-# `noiseproof.datasets.load_spambase` gives a real collection.)
+# Synthetic mail, so that the example runs anywhere: 12 telling words occur almost
+# only in spam, and 188 others are merely a bit more frequent there. (With the data of
+# the papers, `noiseproof.datasets.load_spambase` gives a real collection.)
 
 import matplotlib.pyplot as plt
 import numpy as np

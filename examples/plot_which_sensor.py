@@ -7,8 +7,8 @@ two sensors may stand in for each other, so that only losing both hurts.
 """
 
 # %%
-# A made plant: `flow` and `pressure` measure the same thing, `temperature` another one
-# that matters nearly as much, and `vibration` hardly anything.
+# A synthetic plant: `flow` and `pressure` measure the same thing, `temperature` another
+# one that matters nearly as much, and `vibration` hardly anything.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,8 +34,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = RandomForestClassifier(100, random_state=0).fit(X_train, y_train)
 
 # %%
-# One sensor at a time, read as zero, which is the average here; no model is fitted
-# again.
+# One sensor at a time is missing, and the model knows; nothing is fitted again.
 
 single = feature_fragility(model, X_test, y_test, groups=sensors)
 FragilityDisplay(single).plot()

@@ -8,7 +8,7 @@ and on reviews from which half of the words are deleted?
 """
 
 # %%
-# Made reviews over 2,000 words with Zipf's law: a few words are frequent, most are
+# Synthetic reviews over 2,000 words with Zipf's law: a few words are frequent, most are
 # rare, and each leans to one side.
 
 import matplotlib.pyplot as plt

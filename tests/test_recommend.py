@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from noiseproof import portfolio, recommend
 from noiseproof._recommend import is_quantity
 from noiseproof.noise import Gaussian
+from noiseproof.tables import TableEncoder
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,40 @@ def test_groups_add_a_model_for_each_pattern(rng):
     groups = {"left": [0, 1], "right": [2, 3]}
     assert "reduced models" in portfolio(X, y, "missing", 0.3, groups)
     assert "reduced models" not in portfolio(X, y, "missing", 0.3)
+    labels = np.arange(20) // 10  # two groups, though there are many of them
+    X = rng.normal(size=(40, 20))
+    assert "reduced models" in portfolio(X, y, "missing", 0.3, labels)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"groups": 5}, "groups must be a dictionary .* got 5"),
+        ({"groups": {"arm": ["z"]}}, "names the feature 'z', which X does not have"),
+        ({"level": "much"}, "'level' parameter of recommend .* Got 'much'"),
+        ({"level": 2.0}, "probabilities from 0 to 1; got 2.0"),
+        ({"perturb": "rain"}, "perturb must be one of .* got 'rain'"),
+        ({"perturb": "missing_groups"}, "Outages of groups need groups"),
+        ({"task": "guess"}, "'task' parameter of recommend .* Got 'guess'"),
+        ({"encoder": 3}, "'encoder' parameter of recommend .* Got 3"),
+        ({"max_rows": 1}, "'max_rows' parameter of recommend .* Got 1"),
+        ({"n_repeats": 0}, "'n_repeats' parameter of recommend .* Got 0"),
+        ({"random_state": "x"}, "'random_state' parameter of recommend .* Got 'x'"),
+        ({"X": [1.0, 2.0]}, r"X must be a table .* got shape \(2,\)"),
+        ({"X": "data.csv"}, "X must be a table .* got 'data.csv'"),
+        ({"y": [0, 1]}, "inconsistent numbers of samples"),
+        ({"y": [0.0, 1.0, np.nan] * 4}, "Input y contains NaN"),
+        ({"y": [7] * 12}, "nothing to learn: every y is 7"),
+        ({"y": ["a", "b"] * 6, "task": "regression"}, "numbers in y; got a"),
+    ],
+)
+def test_bad_arguments_get_one_sentence_before_any_work(wrong, sentence, monkeypatch):
+    fits = []
+    monkeypatch.setattr(TableEncoder, "fit_transform", lambda *_: fits.append(1))
+    arguments = {"X": np.arange(24.0).reshape(12, 2), "y": np.arange(12) % 2} | wrong
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        recommend(**arguments)
+    assert not fits
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,18 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
 from noiseproof._rows import density
-from noiseproof._sklearn import _safe_indexing
+from noiseproof._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    _safe_indexing,
+    validate_parameter_constraints,
+)
 from noiseproof.estimators import (
     AverageOverMissing,
     CorruptedCopies,
@@ -35,6 +43,7 @@ from noiseproof.estimators import (
     ReducedModels,
 )
 from noiseproof.evaluation import BLEND, PERTURBATIONS, Contest, contest
+from noiseproof.groups import Groups, feature_names
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
 
@@ -49,6 +58,14 @@ _FEW_GROUPS = 6  # up to 64 patterns of outages
 _SMALL = 500_000  # cells
 _CALIBRATED = 3  # folds that make probabilities of a kernel machine's scores
 _FEW = 20  # so many different numbers may be classes
+_LEGAL: dict[str, list[Any]] = {
+    "level": [Real],
+    "task": [StrOptions({"classification", "regression"}), None],
+    "encoder": [HasMethods(["fit", "transform"]), None],
+    "max_rows": [Interval(Integral, 2, None, closed="left")],
+    "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state"],
+}
 
 
 @dataclass(frozen=True)
@@ -115,7 +132,8 @@ def recommend(
         each cell is missing with probability 0.3, and the model knows. Noise and
         attacks act behind the scaler, unless `space="input"` is given.
     groups : dict of str to list of columns, default=None
-        Columns that fail together, for perturbations of whole groups.
+        Columns that fail together, for perturbations of whole groups; also a list of
+        lists, or one label per column.
     task : {"classification", "regression"}, default=None
         What to do with y; None decides by y, as said above.
     encoder : TableEncoder, default=None
@@ -151,11 +169,10 @@ def recommend(
     >>> found.model.predict(X[:3])
     array([0, 0, 0])
     """
+    validate_parameter_constraints(_LEGAL, locals(), caller_name="recommend")
+    y = _checked(X, y, task)
     known = _is_known(perturb, options)
     options.setdefault("space", "input" if isinstance(perturb, str) else "model")
-    if task not in (None, "classification", "regression"):
-        raise ValueError(f"task must be classification or regression; got {task!r}.")
-    y = np.asarray(y)
     rows = np.arange(len(y))
     if len(y) > max_rows:
         rows = np.random.default_rng(random_state).permutation(len(y))[:max_rows]
@@ -185,6 +202,24 @@ def recommend(
 def _threads_for(X: Any) -> Any:
     """A context with one thread for small data, where more wait for each other."""
     return threadpool_limits(1 if np.prod(np.shape(X)) <= _SMALL else None)
+
+
+def _checked(X: Any, y: Any, task: str | None) -> Any:
+    """The target as an array; one clear sentence if it or the table does not suit."""
+    shape = np.shape(X)
+    if len(shape) != 2 or min(shape) == 0:
+        raise ValueError(
+            "X must be a table with at least one row and one column; got "
+            f"{f'shape {shape}' if shape else repr(X)}."
+        )
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    assert_all_finite(y, input_name="y")
+    if task == "regression" and y.dtype.kind not in "iuf":
+        raise ValueError(f"A regression needs numbers in y; got {y[0]!s}.")
+    if len(np.unique(y)) < 2:
+        raise ValueError(f"There is nothing to learn: every y is {y[0]!s}.")
+    return y
 
 
 def winner(contenders: dict[str, Any], result: Contest) -> Any:
@@ -242,6 +277,8 @@ def portfolio(
     """
     if classify is None:
         classify = not is_quantity(y)
+    if groups is not None:
+        groups = Groups.read(groups, feature_names(None, X))
     table = TableEncoder() if encoder is None else encoder
     linear = partial(DropoutLogisticRegression, calibrated=True)
     found: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 `Interval`, `StrOptions` and `HasMethods` describe legal parameters for
 `BaseEstimator._validate_params`; third-party estimators are expected to use them.
+`validate_parameter_constraints` does the same for the arguments of a function.
 `_check_feature_names_in`, `_check_sample_weight`, `_safe_indexing` and what
 `chosen_columns` reads have no public
 counterpart. Callbacks are scikit-learn's from 1.9 on; before, stand-ins leave methods
@@ -17,7 +18,12 @@ from types import ModuleType
 from typing import Any
 
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
 
 try:
@@ -85,6 +91,7 @@ __all__ = [
     "chosen_columns",
     "grown_nodes",
     "tree_nodes",
+    "validate_parameter_constraints",
     "with_callbacks",
     "without_array_libraries",
 ]

@@ -137,12 +137,13 @@ def line_chart(
         group = _add(chart, "g", class_="reference", opacity=0.7)
         line = _add(group, "line", x1=_LEFT, x2=_RIGHT, y1=height, y2=height)
         line.attrib |= {"stroke": "currentColor", "stroke-dasharray": "6 4"}
-        above = height - 6 if height > _TOP + 20 else height + 18
-        _text(group, name, _RIGHT, above, "end")
     cursor = _add(chart, "line", y1=_TOP, y2=_BOTTOM, class_="cursor")
     cursor.set("visibility", "hidden")  # until a script moves it
     for one in lines:
         _draw(_coloured(chart, "g", one.number, "series"), one, x, y, steps)
+    if reference:  # its name lies above the lines
+        above = height - 6 if height > _TOP + 20 else height + 18
+        _text(_add(chart, "g", class_="reference"), name, _RIGHT, above, "end")
     return Svg(tostring(chart, encoding="unicode"))
 
 

@@ -142,7 +142,7 @@ def test_other_columns_are_ignored_with_a_note(run, model, test_table, tmp_path)
     more = test_table.assign(extra=1.0, other="x")
     found, err = predictions(run, model, more, tmp_path / "b.csv")
     assert found == expected
-    assert "ignored, as training had no such column: 'extra', 'other'" in err
+    assert "ignored, as training did not have them: 'extra', 'other'" in err
 
 
 def test_a_missing_column_is_treated_as_deleted(
@@ -164,7 +164,7 @@ def test_categories_never_seen(run, model, test_table, tmp_path, monkeypatch):
     empty = test_table.assign(colour=None)
     found, err = predictions(run, model, unseen, tmp_path / "a.csv")
     assert found == predictions(run, model, empty, tmp_path / "b.csv")[0]
-    words = f"{len(unseen)} of {len(unseen)} cells hold a text that training had not"
+    words = f"{len(unseen)} of {len(unseen)} cells hold a text unseen in training"
     assert f"{words}, such as 'mauve'" in " ".join(err.split())
     numbers = test_table.assign(colour=range(len(test_table)))
     assert predictions(run, model, numbers, tmp_path / "c.csv")[0] == found

@@ -214,7 +214,7 @@ def test_certificates_in_a_file_and_the_risk(run, folder, model, tmp_path):
     words = [model, folder / "test.csv", "--budget", 1, "-o", tmp_path / "rows.csv"]
     done = run("certify", *words)
     assert done.code == 0
-    assert "with probability at most" in done.out
+    assert "within a budget of 1, is at most" in done.out
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert len(rows) == 300
     assert rows["budget"].min() >= 1
@@ -333,7 +333,12 @@ def test_averaged_models_take_raw_tables(averaged, run, folder, tmp_path):
     table.drop(columns=["colour"]).to_csv(tmp_path / "t.csv", index=False)
     narrow = run("predict", averaged, tmp_path / "t.csv")
     assert narrow.code == 0, narrow.err
-    assert "Note: not in the table, so missing: 'colour'." in narrow.err
+    assert "as the table does not have them: 'colour'." in narrow.err
+    table.iloc[0] = [None if name != "colour" else "mauve" for name in table.columns]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    new = run("predict", averaged, tmp_path / "t.csv")
+    assert new.code == 0, new.err
+    assert new.err.count("mauve") == 1
     shown = run("evaluate", averaged, test, "--levels", "0,0.5", "--repeats", 2)
     assert shown.code == 0, shown.err
     assert "by share of cells missing (the model knows)" in shown.out

@@ -99,7 +99,7 @@ def test_tuning_for_outages_of_sensors(do, folder):
     table.to_csv(folder / "data.csv", index=False)
     options = ("--noise", "dropout", "--C", "1", "--tune", "delete-groups:0.5")
     printed = do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
-    assert "5-fold cross-validation, as the rows are and damaged" in printed
+    assert "5-fold cross-validation, on clean rows and damaged" in printed
     assert "groups deleted" in printed
     noise = last_step().noise
     assert noise is None or len(noise.groups["arm"]) == 5
@@ -118,7 +118,9 @@ def test_evaluate_shows_outages_of_one_sensor_and_of_two(do):
     assert found["model"]["mean"] == certified  # the worst sensor of each row
     printed = do(*command, "--noise", "missing-groups")
     assert "by share of groups missing" in printed
-    assert "Change of it with a pair of groups missing (the model knows)" in printed
+    assert (
+        "Change of accuracy with a pair of groups missing (the model knows)" in printed
+    )
 
 
 def test_votes_are_certified_by_column(do):

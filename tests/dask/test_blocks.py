@@ -1,5 +1,8 @@
 """A fit of Dask blocks is the fit of their rows, on any scheduler."""
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -49,7 +52,7 @@ def _check_same(model, X, y, sizes):
 
 
 @pytest.mark.parametrize(
-    ("storage", "classes", "parts"), [("dense", 2, 2), ("csr", 10, 7)]
+    ("storage", "classes", "parts"), [("dense", 2, 2), ("csr", 3, 7)]
 )
 @pytest.mark.parametrize("model", marginal_models(noise=0.3))
 def test_every_loss_has_the_optimum_of_all_rows(model, storage, classes, parts, rng):
@@ -67,10 +70,10 @@ def test_every_loss_storage_and_partition(model, storage, classes, parts, rng):
     _check_same(model, STORAGES[storage](X), y, even(250, parts))
 
 
-@pytest.mark.parametrize("parts", [1, 100])
-def test_one_block_and_a_hundred(parts, rng):
+@pytest.mark.parametrize(("parts", "classes"), [(1, 10), (7, 10), (100, 2)])
+def test_one_block_and_a_hundred_and_ten_classes(parts, classes, rng):
     model = DropoutLogisticRegression(0.3)
-    X, y = dataset(model, rng, n=200)
+    X, y = dataset(model, rng, n=200, classes=classes)
     _check_same(model, X, y, even(200, parts))
 
 
@@ -214,6 +217,24 @@ def test_a_block_can_lie_anywhere_in_memory(rng):
         assert np.array_equal(block.design.moments(X[:1], X[1:2], 2), expected)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("dtype", "copies"), [(np.float64, 0), (np.int64, 1)])
+def test_rows_are_copied_only_to_change_their_type(storage, dtype, copies, rng):
+    from noiseproof._rows.blocks import Block
+    from noiseproof._rows.reading import READ
+
+    X = STORAGES[storage](rng.integers(1, 9, size=(50_000, 40)).astype(dtype))
+    Block(X[:10], READ).design.moments(np.ones((1, 40)), np.ones((1, 40)), 2)
+    tracemalloc.start()
+    block = Block(X, READ)
+    block.design.moments(np.ones((1, 40)), np.ones((1, 40)), 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = sys.getsizeof(block)
+    assert size > 50_000 * 40 * 8
+    assert peak < (copies + 0.5) * size
+
+
 def test_a_block_that_lost_its_memory_answers_the_same(data, monkeypatch):
     """As after a spill to disk, or on another worker."""
     from noiseproof._rows import blocks as module
@@ -274,12 +295,13 @@ def test_a_failing_cluster_leaves_the_last_step(data, monkeypatch):
 def _bad(case, X, y):
     """Arguments of fit that are wrong, and what is said of them."""
     lazy, labels = blocks(X, UNEVEN), blocks(y, UNEVEN)
+    more = blocks(np.append(y, y[:1]), [31, 0, 57, 1, 62])
     one = labels.map_blocks(lambda part: part == "nobody", dtype=bool)
     return {
         "columns": ((lazy.rechunk((50, 2)), labels), "2 chunks of columns.*rechunk"),
         "flat": ((lazy[:, 0], labels), "two dimensions"),
         "chunks": ((lazy, blocks(y, [100, 50])), "y has 2 blocks, but X has 5"),
-        "rows": ((lazy, blocks(y, [31, 0, 56, 1, 62])), "X has 30 rows, but that of y"),
+        "rows": ((lazy, more), "X has 30 rows, but that of y 31"),
         "length": ((lazy, y[:7]), "X has 150 rows, but y has 7"),
         "class": ((lazy, one), "only 1 class"),
         "quantity": ((lazy, lazy[:, 0]), "Unknown label type"),
@@ -299,8 +321,11 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_named_in_one_sentence(case, data):
     arguments, sentence = _bad(case, *data)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
         DropoutLogisticRegression().fit(*arguments)
+    told = str(error.value)
+    assert "\n" not in told
+    assert ". " not in told or told.startswith("Unknown label type")  # scikit-learn's
 
 
 def test_other_features_than_in_training(data):

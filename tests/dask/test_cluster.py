@@ -1,10 +1,6 @@
 """Real clusters: schedulers and workers as processes of their own, over TCP."""
 
 import contextlib
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -14,6 +10,7 @@ import pytest
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+from clusters import Cluster  # noqa: E402
 from in_blocks import blocks, even  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
@@ -24,45 +21,6 @@ SIZES = even(1200, 6)
 MODEL = DropoutSVC(0.2, tol=1e-9)
 LONG = DropoutLogisticRegression(0.2, tol=1e-12, solver="lbfgs", warm_start=True)
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-
-class Cluster:
-    """A scheduler, workers that can be killed, and a client."""
-
-    def __init__(self, folder):
-        self.folder, self.file = folder, folder / "scheduler.json"
-        self.workers = []
-        self.scheduler = self._run("scheduler", "--port", "0", "--host", "127.0.0.1")
-        while not self.file.exists():
-            time.sleep(0.05)
-        self.client = distributed.Client(scheduler_file=str(self.file), timeout=60)
-
-    def _run(self, kind, *options):
-        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}"]
-        options = ["--scheduler-file", str(self.file), "--no-dashboard", *options]
-        with open(self.folder / f"{kind}.log", "a") as log:
-            return subprocess.Popen([*command, *options], stdout=log, stderr=log)
-
-    def add(self, n=1):
-        """Start workers, and wait until they are there."""
-        for _ in range(n):
-            options = ["--nthreads", "1", "--no-nanny"]
-            folder = ["--local-directory", str(self.folder)]
-            self.workers.append(self._run("worker", *options, *folder))
-        self.client.wait_for_workers(len(self.workers), timeout=120)
-
-    def kill(self, process):
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        if process in self.workers:
-            self.workers.remove(process)
-
-    def close(self):
-        for process in [*self.workers, self.scheduler]:
-            with contextlib.suppress(ProcessLookupError):
-                self.kill(process)
-        with contextlib.suppress(Exception):
-            self.client.close(timeout=1)
 
 
 @pytest.fixture
@@ -108,7 +66,6 @@ def _check_kills(cluster, data, reference, kills):
     killer.join()
 
 
-@pytest.mark.slow  # a minute: real processes, killed and waited for
 def test_the_life_of_a_cluster(cluster, data, reference, monkeypatch):
     """All in one test, since to start workers is what takes the time."""
     _check_no_workers(data, monkeypatch)
@@ -164,13 +121,17 @@ def _check_lost_scheduler(cluster, data, monkeypatch):
         if step == 3:
             cluster.kill(cluster.scheduler)
 
-    model = clone(LONG)
+    # seconds in which the client tries to find the scheduler again
+    monkeypatch.setattr(cluster.client, "_timeout", 1.0)
+    kept, model = dask.persist(*data), clone(LONG)
     with (
         pytest.raises(ClusterError, match=r"scheduler is lost.*warm_start"),
         _at_each_step(monkeypatch, kill),
     ):
         model.fit(*data)
     assert model.coef_.any()
+    with pytest.raises(ClusterError, match="kept by a Dask cluster that is gone"):
+        clone(MODEL).fit(*kept)
 
 
 @contextlib.contextmanager

@@ -64,11 +64,47 @@ def test_several_files_are_one_table(files, tmp_path, in_this_process, capsys):
     np.testing.assert_allclose(model[-1].coef_, here.coef_, rtol=1e-6)
 
 
+def test_groups_and_rates_by_column(files, tmp_path, in_this_process, capsys):
+    output, sensors = tmp_path / "model.npf", tmp_path / "sensors.json"
+    sensors.write_text(json.dumps({"arm": ["a", "kind"]}))
+    command = ["train", *files, "-t", "y", "-o", output, "--cluster", "local"]
+    assert _run(*command, "--noise", "0.2", "--groups", sensors, "--json") == 0
+    table = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
+    model = noiseproof.load(output)
+    X, noise = model[0].transform(table.drop(columns="y")), model[-1].noise
+    assert noise.groups["arm"] == [0, *range(3, X.shape[1])]
+    here = noiseproof.DropoutLogisticRegression(noise).fit(X, table["y"])
+    np.testing.assert_allclose(model[-1].coef_, here.coef_, rtol=1e-6)
+    assert _run(*command, "--noise", "a=0.5,c=0.1") == 0
+    rates = noiseproof.load(output)[-1].noise.rate
+    assert rates[0] == 0.5
+    assert rates[1] == 0.0
+
+
+def test_a_quantity_is_predicted_by_a_regression(tmp_path, rng, in_this_process):
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path in paths:
+        table = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+        table.assign(y=table["a"] - table["b"]).to_csv(path, index=False)
+    output = tmp_path / "model.npf"
+    assert _run("train", *paths, "-t", "y", "-o", output, "--cluster", "local") == 0
+    assert isinstance(noiseproof.load(output)[-1], noiseproof.DropoutRidge)
+
+
 def test_what_a_cluster_cannot_do(files, tmp_path, in_this_process, capsys):
     command = ["train", *files, "-t", "y", "-o", tmp_path / "model.npf"]
     assert _run(*command) == 2
     assert "3 files are one table only with --cluster" in capsys.readouterr().err
-    assert _run(*command, "--cluster", "local", "--model", "robust-lp") == 2
+    command += ["--cluster", "local"]
+    assert _run(*command, "--model", "robust-lp") == 2
     assert "--cluster cannot train RobustLPClassifier" in capsys.readouterr().err
-    assert _run(*command, "--cluster", "local", "--tune", "delete:0.5", "--C", "1") == 2
-    assert "--cluster has no --groups and no --tune" in capsys.readouterr().err
+    assert _run(*command, "--model", "auto", "--tune", "delete:0.5") == 2
+    assert "--cluster cannot train --model auto" in capsys.readouterr().err
+    assert _run(*command, "--drop", "z") == 1
+    assert "has no column 'z', as in --drop" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there(files, tmp_path, capsys):
+    command = ["train", *files, "-t", "y", "-o", tmp_path / "model.npf"]
+    assert _run(*command, "--cluster", "tpc://127.0.0.1:1") == 2
+    assert "no Dask scheduler answers there" in capsys.readouterr().err

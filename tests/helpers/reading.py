@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"input", "meta", "br"}
+VOID = {"input", "meta", "br", "wbr"}
 POINTERS = ("for", "aria-labelledby")
 
 

@@ -1,6 +1,7 @@
 """Plain models of scikit-learn agree with ours, and so does ONNX."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from problems import dataset, kind
 from sklearn.base import clone
@@ -18,6 +19,7 @@ from noiseproof import (
     as_sklearn,
 )
 from noiseproof.estimators import ESTIMATORS
+from noiseproof.tables import TableEncoder
 
 METHODS = ["predict", "predict_proba", "decision_function"]
 
@@ -92,6 +94,20 @@ def test_pipelines_searches_and_copies(rng):
     plain = as_sklearn(copies)
     np.testing.assert_array_equal(plain.coef_, copies.estimator_.coef_)
     assert plain is not copies.estimator_
+
+
+def test_coerced_columns_must_hold_numbers(rng):
+    price = np.round(rng.uniform(1, 9, 60), 1)
+    y = (price > 5).astype(int)
+    raw = pd.DataFrame({"price": [f"${p}" for p in price], "age": rng.normal(size=60)})
+    raw.loc[:2, "price"] = ["n/a", "-999", "-999"]
+    numbers = raw.assign(price=np.r_[[np.nan] * 3, price[3:]])
+    encoder = TableEncoder(coerce=["price"])
+    model = make_pipeline(encoder, DropoutLogisticRegression(0.1)).fit(raw, y)
+    with pytest.warns(UserWarning, match=r"give the plain model numbers.* 'price'"):
+        plain = as_sklearn(model)
+    expected = model.predict_proba(raw)
+    np.testing.assert_allclose(plain.predict_proba(numbers), expected, rtol=1e-12)
 
 
 def test_bad_input_gets_one_sentence(rng):

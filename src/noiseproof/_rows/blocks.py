@@ -220,12 +220,18 @@ class BlockDesign(Design):
 
     def release(self) -> None:
         """Let go of the blocks, wherever they are."""
-        if "distributed" in sys.modules:
-            from distributed.client import futures_of
-
-            for future in futures_of(self._held):
-                future.release()
+        for future in _futures(self._held):
+            future.release()
         self._held.clear()
+
+
+def _futures(collections: Any) -> list[Any]:
+    """What of some collections is on a cluster."""
+    if "distributed" not in sys.modules:
+        return []
+    from distributed.client import futures_of
+
+    return list(futures_of(collections))
 
 
 def check_blocks(X: Any, *, numeric: bool = True) -> Any:
@@ -253,6 +259,11 @@ def check_blocks(X: Any, *, numeric: bool = True) -> Any:
 
 def _parts(X: Any) -> list[Any]:
     """The blocks of rows of a collection, each to be computed by itself."""
+    if any(future.cancelled() for future in _futures(X)):
+        raise ClusterError(
+            "The rows were kept by a Dask cluster that is gone; load them again, and "
+            "fit again."
+        )
     parts = X.to_delayed()
     return list(np.ravel(parts)) if isinstance(parts, np.ndarray) else list(parts)
 

@@ -51,23 +51,23 @@ def _common(
         ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where in the code an error arose.")
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
     """Models that keep working when features go missing, get noisy or are attacked.
 
     \b
-    See it on built-in data:
+    See what it does on built-in data:
       noiseproof demo
-    From a table to the model for cells that will be missing, and how far it holds:
+    From a table whose cells will be missing to a model, and how far it holds:
       noiseproof train data.csv --target y -o model.npf --tune missing:0.3
       noiseproof evaluate model.npf test.csv --target y
       noiseproof certify model.npf test.csv --target y
       noiseproof predict model.npf new.csv -o out.csv
 
     Tables are CSV, TSV, Parquet, svmlight or NPZ files; empty cells are missing
-    features. Commands end with 0 if all went well, 1 if data or model were bad, and 2
-    if the command was.
+    features. The exit status is 0 if all went well, 1 if something is wrong with
+    the data or the model, and 2 if something is wrong with the command itself.
     """
 
 

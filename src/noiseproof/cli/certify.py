@@ -31,7 +31,7 @@ def certify(
     target: Target = None,
     budget: Annotated[
         float | None,
-        typer.Option(min=0, help="Also bound the risk on new rows at this budget."),
+        typer.Option(min=0, help="Also bound the risk of new rows at this budget."),
     ] = None,
     attack: AttackOption = None,
     levels: Levels = None,
@@ -43,18 +43,18 @@ def certify(
 ) -> None:
     """Prove how much must happen before each prediction can change.
 
-    For a linear model this is exact: the smallest number of features whose deletion
-    changes the prediction, whoever picks them; with --groups the smallest number of
-    sensors that must fail, each as a whole. For a partition-ensemble it is a lower
-    bound for features that are changed to whatever values, and another for those that
-    go missing. The certified accuracy at a budget is the share of rows that are right
-    and stay right.
+    For a linear model this is exact: the smallest number of features whose
+    deletion changes the prediction; with --groups the smallest number of groups,
+    each of which fails as a whole. For a partition-ensemble it is a lower bound on
+    the number of features that are changed to any values, and another on the
+    number that go missing. The certified accuracy at a budget is the share of rows
+    that are right and stay right, whatever happens within the budget.
 
     \b
     Examples:
       noiseproof certify model.npf test.csv --target y
       noiseproof certify model.npf test.csv -t y --budget 3 -o rows.csv
-      noiseproof certify model.npf test.csv -t y --attack norm-ball --levels 0,0.1,1
+      noiseproof certify model.npf test.csv -t y --attack norm-ball
       noiseproof certify model.npf test.csv -t y --groups sensors.json
     """
     from noiseproof import evaluation
@@ -74,7 +74,8 @@ def certify(
         write_csv(certificates.to_dict(), output)
         note(f"Budgets of {len(table.X):,} rows written to {output}")
     at = parse_levels(levels) if levels else _budgets(certificates)
-    _show(certificates, at, budget, json)
+    what = "deletion" if kind is None else "change"
+    _show(certificates, at, budget, what, json)
 
 
 def _budgets(certificates: Any) -> list[float]:
@@ -89,7 +90,7 @@ def _budgets(certificates: Any) -> list[float]:
 
 
 def _show(
-    certificates: Any, levels: list[float], budget: float | None, json: bool
+    certificates: Any, levels: list[float], budget: float | None, what: str, json: bool
 ) -> None:
     from noiseproof.cli.output import say, show_json, show_table
 
@@ -111,21 +112,22 @@ def _show(
             }
         )
         return
-    n = len(certificates.budget)
-    say(f"Accuracy on {n:,} rows, proven for any change up to the budget:")
+    n, voted = len(certificates.budget), certificates.deletion_budget is not None
+    happens = "change" if voted else what
+    say(f"Accuracy on {n:,} rows, proven for any {happens} within the budget:")
     titles = "certified accuracy", "if they go missing"
     shares = [[f"{share:.3f}" for share in column] for column in accuracy.values()]
     show_table(
         {
-            f"budget ({certificates.unit})": [f"{level:g}" for level in levels],
+            f"budget ({certificates.unit})": [f"{level:.4g}" for level in levels],
             **dict(zip(titles, shares, strict=False)),
         }
     )
     say(_takes(certificates, *median.values()))
     if risk is not None:
         say(
-            "With 95 % confidence, a new row is or can be made wrong within "
-            f"{budget:g} with probability at most {risk:.3f}."
+            "With 95 % confidence, the probability that a new row is wrong, or can be "
+            f"made wrong within a budget of {budget:g}, is at most {risk:.3f}."
         )
 
 
@@ -138,11 +140,11 @@ def _takes(certificates: Any, median: float, missing: float | None = None) -> st
             "missing."
         )
     takes = (
-        f"It takes {median:.4g} (median) to change a prediction"
+        f"It takes a budget of {median:.4g} (median) to change a prediction"
         if np.isfinite(median)
-        else "Nothing changes most predictions"
+        else "No budget changes the prediction of most rows"
     )
     exact, n = int(certificates.exact.sum()), len(certificates.budget)
     if exact == n:
         return f"{takes}; all budgets are exact."
-    return f"{takes}; {exact:,} budgets are exact, {n - exact:,} at least so high."
+    return f"{takes}; {exact:,} budgets are exact, {n - exact:,} are lower bounds."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,52 +42,91 @@ def only_file(files: list[Path], cluster: str | None) -> Path:
     return files[0]
 
 
-def train_on_cluster(
-    address: str,
-    files: list[Path],
-    estimator: Any,
-    target: str | None,
-    drop: list[str],
-    scale: str,
-) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Fit an estimator behind an encoder; the pipeline, its summary, and notes.
-
-    Each file is read by the worker that keeps its rows, again if they are lost. The
-    encoder is fitted here, on rows that are drawn from all files alike.
-    """
-    from sklearn.pipeline import Pipeline
-
-    from noiseproof.tables import TableEncoder
-
+def check_fits_blocks(estimator: Any) -> None:
+    """Refuse what needs all rows at once, in one sentence."""
     if not getattr(estimator, "fits_blocks", False):
         raise typer.BadParameter(
             f"--cluster cannot train {type(estimator).__name__}: use one of the "
             "dropout models, such as --model dropout-logistic."
         )
-    start = time.perf_counter()
-    with _connected(address) as client:
-        tables = [client.submit(_read, f, target, drop, pure=False) for f in files]
-        share = client.submit(_rows, tables).result()
-        rows = client.gather(
-            [client.submit(_drawn, t, min(1.0, _SAMPLE / share)) for t in tables]
+
+
+class Parts:
+    """A table in files that the workers of a cluster read.
+
+    They are read three times, since tables that stayed would take the memory of the
+    blocks made of them: to draw rows, to train, and for the score.
+
+    Parameters
+    ----------
+    client : Client
+        Of the cluster.
+    files : list of Path
+        One for each block.
+    read : callable
+        Makes a `Table` of a file.
+
+    Attributes
+    ----------
+    sample : Table
+        Rows that are drawn from all files alike, for what needs them here: the encoder
+        and the choice of parameters.
+    rows : int
+        How many there are in all files.
+    """
+
+    def __init__(self, client: Any, files: list[Path], read: Callable[[Path], Any]):
+        self._files, self._read = files, read
+        tables = [client.submit(read, file, pure=False) for file in files]
+        self._targets = [client.submit(_target, t, pure=False) for t in tables]
+        self.rows = sum(client.gather([client.submit(len, y) for y in self._targets]))
+        share = min(1.0, _SAMPLE / self.rows)
+        self.sample = _stacked(
+            client.gather([client.submit(_drawn, t, share) for t in tables])
         )
-        encoder = TableEncoder(scale).fit(_stacked([X for X, *_ in rows]))
-        X, y = _blocks(encoder, tables, rows)
-        del tables
+
+    def fit(self, pipeline: Any) -> float:
+        """Fit an encoder on the sample and the model behind it on all rows; its score.
+
+        That is the accuracy, or R², on the rows of training.
+        """
+        encoder, estimator = pipeline[0].fit(self.sample.X), pipeline[-1]
+        X, y = self._blocks(encoder)
         estimator.fit(X, y)
-        score = _score(estimator, X, y)
-    pipeline = Pipeline([("table", encoder), ("model", estimator)])
-    _, name, first = rows[0]
-    summary = {
-        "rows": share,
-        "columns": len(getattr(encoder, "feature_names_in_", [])) or X.shape[1],
-        "features": int(estimator.n_features_in_),
-        "target": name,
-        "scoring": "accuracy" if hasattr(estimator, "classes_") else "r2",
-        "training_score": score,
-        "seconds": round(time.perf_counter() - start, 3),
-    }
-    return pipeline, summary, {"target": name, "first_index": first}
+        predicted = estimator.predict(X)
+        if hasattr(estimator, "classes_"):
+            return float((predicted == y).mean())
+        y = y.astype(float)
+        return float(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+    def _blocks(self, encoder: Any) -> tuple[Any, Any]:
+        """The encoded rows and their targets, as Dask arrays of unknown chunk sizes."""
+        import dask
+        import dask.array as da
+
+        few = encoder.transform(self.sample.X[:2])
+        read = dask.delayed(self._read, pure=False)
+        encode = dask.delayed(encoder.transform, pure=False)
+        shape = (np.nan, few.shape[1])
+        X = [
+            da.from_delayed(encode(read(file).X), shape, meta=few[:0])
+            for file in self._files
+        ]
+        targets = map(dask.delayed, self._targets)
+        y = [da.from_delayed(part, (np.nan,), dtype=object) for part in targets]
+        return (
+            da.concatenate(X, allow_unknown_chunksizes=True),
+            da.concatenate(y, allow_unknown_chunksizes=True),
+        )
+
+
+@contextmanager
+def spread(
+    address: str, files: list[Path], read: Callable[[Path], Any]
+) -> Iterator[Parts]:
+    """The files as a table on a cluster."""
+    with _connected(address) as client:
+        yield Parts(client, files, read)
 
 
 @contextmanager
@@ -116,66 +155,27 @@ def _connected(address: str) -> Iterator[Any]:
         yield client
 
 
-def _read(path: Path, target: str | None, drop: list[str]) -> Any:
-    """One file of the table, as a worker reads it."""
-    from dataclasses import replace
-
-    from noiseproof.tables import TableError, read_table
-
-    table = read_table(path, target)
-    if table.y is None:
-        raise TableError(f"{path}: say which column is the target (--target).")
-    missing = [name for name in drop if name not in table.names]
-    if missing:
-        raise TableError(f"{path} has no column {missing[0]!r} to drop.")
-    return replace(table, X=table.X.drop(columns=drop)) if drop else table
+def _target(table: Any) -> Any:
+    return table.y
 
 
-def _rows(tables: list[Any]) -> int:
-    return sum(table.X.shape[0] for table in tables)
-
-
-def _drawn(table: Any, share: float) -> tuple[Any, Any, Any]:
-    """Some rows of a file, and what is known of its target."""
+def _drawn(table: Any, share: float) -> Any:
+    """Some rows of a table, as far from each other as can be."""
     n = table.X.shape[0]
     kept = np.linspace(0, n - 1, max(1, int(share * n))).astype(int)
     X = table.X.iloc[kept] if hasattr(table.X, "iloc") else table.X[kept]
-    return X, table.target, table.first_index
+    return replace(table, X=X, y=table.y[kept])
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stacked(tables: list[Any]) -> Any:
+    """The rows of several tables as those of one."""
     from noiseproof._rows import stack
 
-    if not hasattr(parts[0], "iloc"):
-        return stack(parts)
-    import pandas as pd
+    parts = [table.X for table in tables]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
 
-    return pd.concat(parts, ignore_index=True)
-
-
-def _blocks(encoder: Any, tables: list[Any], rows: list[Any]) -> tuple[Any, Any]:
-    """The encoded files and their targets as Dask arrays of unknown chunk sizes."""
-    import dask
-    import dask.array as da
-
-    few = encoder.transform(rows[0][0][:2])
-    encode = dask.delayed(encoder.transform, pure=False)
-    parts = [dask.delayed(table) for table in tables]
-    X = [
-        da.from_delayed(encode(part.X), (np.nan, few.shape[1]), meta=few[:0])
-        for part in parts
-    ]
-    y = [da.from_delayed(part.y, (np.nan,), dtype=object) for part in parts]
-    return (
-        da.concatenate(X, allow_unknown_chunksizes=True),
-        da.concatenate(y, allow_unknown_chunksizes=True),
-    )
-
-
-def _score(estimator: Any, X: Any, y: Any) -> float:
-    """Accuracy, or R², on the rows of training."""
-    predicted = estimator.predict(X)
-    if hasattr(estimator, "classes_"):
-        return float((predicted == y).mean())
-    y = y.astype(float)
-    return float(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+        X = pd.concat(parts, ignore_index=True)
+    else:
+        X = stack(parts)
+    return replace(tables[0], X=X, y=np.concatenate([table.y for table in tables]))

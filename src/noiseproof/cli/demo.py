@@ -22,11 +22,11 @@ def demo(
     ] = Path("noiseproof-demo.html"),
     json: Json = False,
 ) -> None:
-    """Pixels of handwritten digits go missing, and the models know which.
+    """Show how models hold when pixels of handwritten digits go missing.
 
-    A boosted model as it is, trained on copies with missing pixels, behind an imputer
-    and averaged over what is missing; a support vector machine, averaged; and
-    a dropout model.
+    Compares a boosted model as it is, trained on copies with missing pixels,
+    behind an imputer, and averaged over what is missing; an averaged support
+    vector machine; and a dropout model. All know which pixels are missing.
 
     \b
     Example:

@@ -35,8 +35,8 @@ def evaluate(
     noise: Annotated[
         str,
         typer.Option(
-            help="What happens: missing (each cell is empty with the probability of "
-            "the level, and the model knows), delete (it reads as zero), delete-count, "
+            help="What happens: missing (each cell is empty with a probability, the "
+            "level, and the model knows), delete (it reads as zero), delete-count, "
             "missing-groups or delete-groups (the same for each of the --groups), "
             "dropout, gaussian, laplace or poisson."
         ),
@@ -48,19 +48,19 @@ def evaluate(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Score models on a table whose features die, get noisy or are attacked.
+    """Score models on a table whose features are missing, noisy or attacked.
 
-    Prints the accuracy (R² for quantities) at each level, and which columns or sensors
-    cost most when they are lost, sensors also two at a time. Cells are missing or
-    deleted in the table itself; a model that refuses empty cells gets the means of
-    their columns. Noise and attacks act behind the scaler.
+    Prints the accuracy (R² for quantities) at each level, and what losing each
+    column costs; with --groups, what losing each group or two of them costs.
+    Cells are missing or deleted in the table itself; a model that refuses empty
+    cells gets the means of their columns. Noise and attacks act behind the scaler.
 
     \b
     Examples:
       noiseproof evaluate model.npf test.csv --target y
       noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
       noiseproof evaluate model.npf test.csv -t y --noise delete --levels 0,0.5
-      noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2,5
+      noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json \\
         --noise missing-groups --levels 0,0.3
@@ -176,7 +176,8 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
     for name, means in zip(curve.models, curve.mean, strict=True):
         columns[name] = [f"{mean:.3f}" for mean in means]
     repeats = f", mean of {curve.n_repeats} draws" if curve.n_repeats > 1 else ""
-    say(f"{curve.scoring} on {table.X.shape[0]:,} rows{repeats},")
+    scoring = {"r2": "R²"}.get(curve.scoring, curve.scoring)
+    say(f"{scoring.capitalize()} on {table.X.shape[0]:,} rows{repeats},")
     say(f"by {curve.label}:")
     show_table(columns)
     if curve.note:
@@ -184,7 +185,7 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
     for kind, found in fragile.items():
         fates = {part.fate for part in found.values()}
         fate = fates.pop() if len(fates) == 1 else "missing"
-        say(f"Change of it with a {kind} {fate}, the worst first:")
+        say(f"Change of {scoring} with a {kind} {fate}, worst first:")
         show_table(_changes(found, kind))
         left_out = len(next(iter(found.values())).names) - _SHOWN
         if left_out > 0:
@@ -199,10 +200,10 @@ def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:
         for model, part in fragile.items()
     }
     names = dict.fromkeys(name for part in costs.values() for name in part)
-    dearest = sorted(
+    costliest = sorted(
         names, key=lambda name: -max(c.get(name, 0) for c in costs.values())
     )
-    shown = dearest[:_SHOWN]
+    shown = costliest[:_SHOWN]
     columns = {kind: shown}
     for model, cost in costs.items():
         columns[model] = [f"{-cost.get(name, 0.0) or 0.0:+.3f}" for name in shown]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from noiseproof._pipelines import transform, unwrap
 from noiseproof.cli.output import note
@@ -126,7 +127,8 @@ def _aligned(saved: list[Saved], table: Table) -> Table:
         return table
     absent = [name for name in names if name not in table.X.columns]
     if absent:
-        note(f"Note: not in the table, so missing: {', '.join(map(repr, absent))}.")
+        told = ", ".join(map(repr, absent))
+        note(f"Note: missing in every row, as the table does not have them: {told}.")
     return replace(table, X=table.X.reindex(columns=names))
 
 
@@ -167,7 +169,7 @@ def _without_extra(
     if known and extra:
         more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
         names = ", ".join(map(repr, extra[:5]))
-        note(f"Note: ignored, as training had no such column: {names}{more}.")
+        note(f"Note: ignored, as training did not have them: {names}{more}.")
     left = [name for name in table.names if not known or name in known]
     return replace(table, X=table.X[left]) if left else table
 
@@ -202,21 +204,15 @@ def give_groups(estimator: Any, groups: Any) -> bool:
     return False
 
 
-def in_groups(model: Any, sensors: Any) -> Any:
+class InGroups(Pipeline):
     """A pipeline that finds at each fit what the sensors have become behind it."""
-    from sklearn.pipeline import Pipeline
 
-    if not isinstance(model, Pipeline):
-        return model
+    def __init__(self, steps: Any, sensors: Any = None):
+        super().__init__(steps)
+        self.sensors = sensors
 
-    class InGroups(Pipeline):
-        def __init__(self, steps: Any, sensors: Any = None):
-            super().__init__(steps)
-            self.sensors = sensors
-
-        def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
-            d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
-            give_groups(self[-1], groups_behind(self, X, d, self.sensors))
-            return super().fit(X, y, **params)
-
-    return InGroups(model.steps, sensors)
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit the steps before, give the last one its groups, and fit it."""
+        d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
+        give_groups(self[-1], groups_behind(self, X, d, self.sensors))
+        return super().fit(X, y, **params)

@@ -10,7 +10,7 @@ from noiseproof.cli.options import Json, Model
 
 
 def info(model: Model, json: Json = False) -> None:
-    """Tell what is in a model file: the model, its columns and how it was trained.
+    """Show what a model file contains: the model, its columns and its training.
 
     \b
     Example:
@@ -70,7 +70,7 @@ def _scores(training: dict[str, Any]) -> dict[str, Any]:
         clean, damaged = (found[part]["this model"] for part in ("clean", "damaged"))
     elif "clean_score" in training:
         clean, damaged = training["clean_score"], training["tuned_score"]
-        found = {"expected": training["tuned_for"]}
+        found = {"expected": training.get("expected", training["tuned_for"])}
     else:
         return {}
     return {

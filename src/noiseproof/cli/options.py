@@ -13,7 +13,7 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table: CSV, TSV, Parquet, svmlight or NPZ; - reads the standard input.",
+        help="Table: CSV, TSV, Parquet, svmlight or NPZ; - reads standard input.",
     ),
 ]
 _JUDGED = (
@@ -33,21 +33,21 @@ Target = Annotated[
         "--target",
         "-t",
         help="Column to predict, by name or position (-1 is the last). svmlight and "
-        "NPZ files know theirs.",
+        "NPZ files contain their own.",
     ),
 ]
 AttackOption = Annotated[
     str | None,
     typer.Option(
-        help="Worst case instead of chance: deletion, scaling, norm-ball, ..."
+        help="Worst case instead of random noise: deletion, scaling, norm-ball, ..."
     ),
 ]
 Levels = Annotated[
     str | None, typer.Option(help="Levels to try, such as 0,0.1,0.5.", metavar="LIST")
 ]
 Repeats = Annotated[int, typer.Option(min=1, help="Random draws per level.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is random.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 _COLUMNS = "Columns"
 Drop = Annotated[
     list[str] | None,
@@ -58,8 +58,8 @@ Drop = Annotated[
 Coerce = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column of numbers but for some cells: 1,5 and $1,234 are read, and <0.5, "
-        "n/a or -999 are missing; may be repeated.",
+        help="Column that holds numbers except in some cells: 1,5 and $1,234 are read, "
+        "and <0.5, n/a or -999 are missing; may be repeated.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -74,9 +74,9 @@ Task = Annotated[
     str | None,
     typer.Option(
         metavar="TASK",
-        help="classification or regression. Default: by the target, whose numbers are "
-        "a quantity if they have fractions, or if more than 20 and a tenth of the rows "
-        "differ.",
+        help="classification or regression. The default depends on the target: numbers "
+        "are a quantity if they have fractions, or if more than 20, and more than a "
+        "tenth of the rows, differ.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -84,7 +84,7 @@ NFeatures = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Features of an svmlight file, if more than it mentions.",
+        help="Number of features of an svmlight file, if it mentions fewer.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -92,7 +92,7 @@ GroupsOption = Annotated[
     Path | None,
     typer.Option(
         "--groups",
-        help="Columns that fail together: JSON {sensor: [columns]} or CSV lines "
+        help=r"Columns that fail together: JSON {sensor: \[columns]} or CSV lines "
         "sensor,column.",
     ),
 ]

@@ -90,7 +90,7 @@ def show_notes(notes: Sequence[Any]) -> None:
     columns = {"column": [_few(one.columns) for one in notes]}
     columns["what was found"] = [one.finding for one in notes]
     if any(one.answer for one in notes):
-        columns["to answer"] = [one.answer for one in notes]
+        columns["option"] = [one.answer for one in notes]
     show_table(columns, words=True, file=sys.stderr)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="CSV file; else the predictions are shown."
+            "--output", "-o", help="CSV file; without it, the predictions are printed."
         ),
     ] = None,
     spreadsheet_safe: Annotated[
@@ -28,12 +29,12 @@ def predict(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Predict for each row of a table, in its order.
+    """Predict the target of each row of a table.
 
-    Columns are found by name. One that is not there is missing in every row, and a cell
-    that cannot be read is missing, too; columns that training did not have are ignored.
-    All of that is noted, as are texts never seen in training and columns with many
-    more missing cells.
+    Columns are found by name. A column that is not there is missing in every row,
+    a cell that cannot be read is missing, and columns that training did not have
+    are ignored. Notes say so, and name texts never seen in training and columns
+    with many more missing cells.
 
     \b
     Examples:
@@ -52,6 +53,7 @@ def predict(
     from noiseproof.tables import new_table_notes
 
     check_output(output, model, data)
+    warnings.filterwarnings("ignore", "Column .* which no training row had")  # notes do
     saved = open_model(model)
     table = read_for([saved], data, None, labelled=False)
     if saved.encoder is not None:

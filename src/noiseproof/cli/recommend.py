@@ -37,7 +37,11 @@ def recommend(
     groups: GroupsOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File for the best model, if wanted."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the best model; without it, no model is saved.",
+        ),
     ] = None,
     drop: Drop = None,
     coerce: Coerce = None,
@@ -47,17 +51,17 @@ def recommend(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Judge several models by cross-validation, for what will happen to the features.
+    """Find the best of several models for what will happen to the features.
 
-    Plain models, dropout models, imputers, models trained on incomplete copies and
-    models that average over what is missing see the same damaged rows. With --groups
-    whole groups of columns are missing or deleted.
+    Plain models, dropout models, imputers, models trained on incomplete copies
+    and models that average over what is missing are cross-validated on the same
+    damaged rows. With --groups whole groups of columns are missing or deleted.
 
     \b
     Examples:
       noiseproof recommend data.csv --target y --expect missing:0.3
       noiseproof recommend data.csv -t y --expect delete:0.5 -o model.npf
-      noiseproof recommend data.csv -t y --expect missing:0.2 --groups sensors.json
+      noiseproof recommend data.csv -t y --groups sensors.json
     """
     from noiseproof.cli.output import check_output
 

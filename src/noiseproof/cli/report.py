@@ -36,13 +36,13 @@ def report(
         bool,
         typer.Option(
             "--missing/--deleted",
-            help="Whether lost cells are missing, and the model knows, or deleted, and "
-            "read as zero.",
+            help="Whether lost cells are missing (the model knows) or deleted (they "
+            "read as zero).",
         ),
     ] = True,
     seed: Seed = 0,
 ) -> None:
-    """Write one self-contained HTML page about models on a table.
+    """Write a self-contained HTML page about models and a table.
 
     \b
     Examples:

@@ -19,18 +19,21 @@ def reproduce(
         str | None, typer.Argument(metavar="NAME", help="Experiment; see --list.")
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="List all experiments and end.")
+        bool, typer.Option("--list", help="List all experiments and exit.")
     ] = False,
     full: Annotated[
         bool,
-        typer.Option("--full/--quick", help="The paper's protocol, or about a minute."),
+        typer.Option(
+            "--full/--quick",
+            help="The protocol of the paper, or a short version of about a minute.",
+        ),
     ] = False,
     out: Annotated[
         Path, typer.Option(help="Folder for the table, page and plot.")
     ] = Path("results"),
     json: Json = False,
 ) -> None:
-    """Repeat a table or figure of the papers and check their claims.
+    """Reproduce a table or figure of the papers and check their claims.
 
     Works in a checkout of noiseproof, as `python -m experiments` does. Reads the
     papers' data from the folder in the environment variable NOISEPROOF_DATA.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,9 @@ import typer
 from noiseproof.cli.cluster import (
     ClusterOption,
     Files,
+    check_fits_blocks,
     only_file,
-    train_on_cluster,
+    spread,
 )
 from noiseproof.cli.options import (
     Categorical,
@@ -53,7 +55,8 @@ def train(
         typer.Option(
             help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
             "quantities dropout-ridge or dropout-poisson; auto: the best of several "
-            "for what --tune says. Default: auto with --tune, else dropout-logistic."
+            "for what --tune says. The default is auto with --tune, and "
+            "dropout-logistic without."
         ),
     ] = None,
     noise: Annotated[
@@ -101,8 +104,8 @@ def train(
         int,
         typer.Option(
             min=0,
-            help="Folds to judge the model on, beside a plain one and the commonest "
-            "class; 0 trains only.",
+            help="Folds of the cross-validation that compares the model with a plain "
+            "one and with the most frequent class; 0 skips it.",
         ),
     ] = 5,
     cluster: ClusterOption = None,
@@ -111,16 +114,18 @@ def train(
 ) -> None:
     """Train a robust model on a table and save it.
 
-    Numbers are standardised, text is one-hot encoded, and both are saved with the
-    model, which so takes raw tables again. Empty cells are missing features.
+    Numbers are standardised and text is one-hot encoded. Both steps are saved
+    with the model, which takes raw tables. Empty cells are missing features.
 
     \b
     Examples:
       noiseproof train data.csv --target y -o model.npf
       noiseproof train data.csv -t y -o model.npf --noise 0.3 --C 10
       noiseproof train data.csv -t y -o model.npf --tune missing:0.5
-      noiseproof train data.csv -t y -o model.npf --tune missing:0.5 --model dropout-svc
-      noiseproof train data.csv -t y -o model.npf --groups sensors.json --noise 0.2
+      noiseproof train data.csv -t y -o model.npf --tune missing:0.5 \\
+        --model dropout-svc
+      noiseproof train data.csv -t y -o model.npf --noise 0.2 \\
+        --groups sensors.json
       noiseproof train data.csv -t y -o model.npf --noise iron=0.5,age=0.05
       noiseproof train data.csv -t price -o model.npf --task regression
       noiseproof train text.svm -o model.npf --model robust-lp --budget 20
@@ -141,13 +146,14 @@ def train(
     fixed = {name for name, value in given.items() if value is not None}
     if noise is not None and not has_level(noise):
         fixed.remove("noise")  # the law is given, its level is not
-    if cluster is not None:
-        if sensors is not None or happening is not None:
-            raise typer.BadParameter("--cluster has no --groups and no --tune.")
-        of_table = (files, target, drop or [], scale)
-        _on_cluster(cluster, of_table, model, given, seed, output, json)
-        return
     columns = Columns(drop or [], coerce or [], categorical or [], task, scale)
+    how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
+    tuning = None if happening is None else fixed
+    if cluster is not None:
+        read = partial(columns.read, target=target, n_features=n_features, quiet=True)
+        table = cluster, files, read
+        _on_cluster(table, columns, model, given, tuning, how, output)
+        return
     automatic = model is None and tune is not None and not any(_given(given))
     if model == "auto" or automatic:  # else what is given is given to a model of ours
         _check_auto(given, happening)
@@ -162,8 +168,6 @@ def train(
     estimator = _make_estimator(model, seed, **given)
     _check_target(estimator, quantity, table, task)
     pipeline = _pipeline(model, estimator, columns.encoder(), table, sensors)
-    how = (happening or _EXPECTED, folds or 5, seed, json, sensors)
-    tuning = None if happening is None else fixed
     fitted, summary = _fit(pipeline, model, table, tuning, how, bool(folds), quantity)
     _keep(fitted, summary, _notes_of(table), output, json)
 
@@ -189,26 +193,42 @@ def _fit(
 
 
 def _on_cluster(
-    cluster: str,
-    of_table: tuple[list[Path], str | None, list[str], str],
+    table: tuple[Any, ...],
+    columns: Columns,
     model: str | None,
     given: dict[str, Any],
-    seed: int,
+    fixed: set[str] | None,
+    how: tuple[Any, ...],
     output: Path,
-    json: bool,
 ) -> None:
-    """Train on files that the workers of a cluster read."""
-    model = model or "dropout-logistic"
-    estimator = _make_estimator(model, seed, **given)
-    if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
-        estimator.set_params(calibrated=False)
-    files, target, drop, scale = of_table
-    fitted, summary, notes = train_on_cluster(
-        cluster, files, estimator, target, drop, scale
-    )
-    described = {"described": _described(fitted[-1])}
-    summary = {"model": model, "parameters": repr(estimator)} | summary | described
-    _keep(fitted, summary, notes, output, json)
+    """Train on files that the workers of a cluster read; tune on a sample of rows."""
+    from joblib import parallel_config
+
+    _, _, seed, json, sensors = how
+    if model == "auto":
+        raise typer.BadParameter(
+            "--cluster cannot train --model auto, most of whose models need all rows "
+            "in one memory: name one, such as --model dropout-logistic."
+        )
+    check_fits_blocks(_make_estimator(model or "dropout-logistic", seed, **given))
+    start = time.perf_counter()
+    with spread(*table) as parts:
+        sample = parts.sample
+        quantity = columns.is_quantity(sample.y)
+        model = model or ("dropout-ridge" if quantity else "dropout-logistic")
+        estimator = _make_estimator(model, seed, **given)
+        _check_target(estimator, quantity, sample, columns.task)
+        if hasattr(estimator, "calibrated"):  # needs the scores of all rows at once
+            estimator.set_params(calibrated=False)
+        pipeline = _pipeline(model, estimator, columns.encoder(), sample, sensors)
+        found = {}
+        if fixed is not None:
+            with parallel_config(backend="dask"):
+                found = _tune(pipeline, sample, fixed, *how)
+        found |= {"rows": parts.rows, "training_score": parts.fit(pipeline)}
+    summary = _summary(sample, pipeline, model) | found
+    summary["seconds"] = round(time.perf_counter() - start, 3)
+    _keep(pipeline, summary, _notes_of(sample), output, json)
 
 
 def _keep(
@@ -335,8 +355,6 @@ def recommended(
 
     With sensors whole groups of columns are missing or deleted.
     """
-    from sklearn.base import is_regressor
-
     from noiseproof import recommend
     from noiseproof.cli.output import show_json
     from noiseproof.io import save
@@ -354,17 +372,13 @@ def recommended(
         progress=False if json else None,
     )
     judged, model = found.contest, found.model
-    place = judged.contenders.index(judged.choice)
     summary = {
-        "model": judged.choice,
         "parameters": repr(model),
         "rows": table.X.shape[0],
         "columns": table.X.shape[1],
         "target": table.target,
-        "scoring": "r2" if is_regressor(model) else "accuracy",
         "tuned_for": _words((perturb, level)),
-        "tuned_score": float(judged.damaged[place].mean()),
-        "clean_score": float(judged.clean[place].mean()),
+        **_outcome(judged),
         "seconds": round(time.perf_counter() - start, 3),
     }
     if output is not None:
@@ -375,6 +389,22 @@ def recommended(
         show_json({**summary, **contenders, "verdict": judged.verdict, **where})
         return
     _show_contest(judged, table.X.shape[0], model, output)
+
+
+def _outcome(judged: Any) -> dict[str, Any]:
+    """What a contest tells about the model that it recommends."""
+    from noiseproof.evaluation import BLEND
+
+    place = judged.contenders.index(judged.choice)
+    parts = f" of {judged._shares()}" if judged.choice == BLEND else ""
+    return {
+        "model": judged.choice,
+        "described": f"{judged.choice}{parts}",
+        "scoring": judged.metric,
+        "expected": judged.expected,
+        "tuned_score": float(judged.damaged[place].mean()),
+        "clean_score": float(judged.clean[place].mean()),
+    }
 
 
 def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> None:
@@ -394,8 +424,8 @@ def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> No
         say(f"Saved as {output}")
         if _holds_rows(model):
             note(
-                "Note: the file contains rows of the training data, from which missing "
-                "cells are filled; AverageOverMissing(..., 'joint-gaussian') has none."
+                "Note: the file contains rows of the training data, which fill missing "
+                "cells; AverageOverMissing(..., 'joint-gaussian') would keep none."
             )
 
 
@@ -449,7 +479,7 @@ def _check_groups(name: str, estimator: Any) -> None:
 
     if not give_groups(clone(estimator), Groups.packed({"any": [0]})):
         raise typer.BadParameter(
-            f"--model {name} cannot train for --groups: use dropout noise such as "
+            f"--model {name} cannot train for --groups: use dropout noise, such as "
             "--noise 0.2, robust-lp with --budget, or --attack deletion:1."
         )
 
@@ -530,7 +560,7 @@ def _judged(pipeline: Any, table: Any, quantity: bool, *how: Any) -> dict[str, A
     contenders = {
         "this model": clone(pipeline),
         name: Pipeline([("table", clone(pipeline[0])), ("model", plain)]),
-        "the mean" if quantity else "the commonest class": (
+        "mean of the target" if quantity else "most frequent class": (
             DummyRegressor() if quantity else DummyClassifier()
         ),
     }
@@ -592,13 +622,13 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         f"({summary['features']:,} features) in {summary['seconds']:.1f} s:"
     )
     say(f"  {summary['described']}")
-    scoring = "R²" if summary["scoring"] == "r2" else "accuracy"
+    scoring = "R²" if summary["scoring"] == "r2" else "Accuracy"
     found = summary.get("judged", {})
     if "failed" in found:
         say(f"Not cross-validated: {found['failed']}")
     elif found:
         folds, expected = found["folds"], found["expected"]
-        say(f"{scoring} in {folds}-fold cross-validation, as the rows are and damaged,")
+        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and damaged,")
         say(f"with {expected}:")
         show_table(
             {

@@ -36,12 +36,15 @@ def judged(
     import warnings
 
     from noiseproof._sklearn import _safe_indexing
-    from noiseproof.cli.files import in_groups
+    from noiseproof.cli.files import InGroups
     from noiseproof.evaluation import as_perturbation, contest
 
     by_group = sensors is not None and as_perturbation(happening[0]).takes_groups
     if sensors is not None:
-        contenders = {k: in_groups(model, sensors) for k, model in contenders.items()}
+        contenders = {
+            name: InGroups(model.steps, sensors) if hasattr(model, "steps") else model
+            for name, model in contenders.items()
+        }
     if len(y) > _ROWS:
         rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
         X, y = _safe_indexing(X, rows), y[rows]

@@ -8,6 +8,7 @@ their mean, and one indicator for each word of a column.
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import Any
 
@@ -270,15 +271,17 @@ def _distinct(column: Any) -> Array:
 
 
 def _places(column: Any, words: Array, name: Any) -> Array:
+    """Places of words in the list; one that is not there is a hole, with a warning."""
     missing = _missing(column)
     place = {word: float(i) for i, word in enumerate(words.tolist())}
     values = np.asarray(column, dtype=object)[~missing].tolist()
     new = next((value for value in values if value not in place), None)
     if new is not None:
-        raise ValueError(
-            f"Column {name} of X holds {new!r}, which no training row had, so no row "
-            "resembles it; pass a missing cell instead, or train with such rows."
+        warnings.warn(
+            f"Column {name} of X holds {new!r}, which no training row had: no row "
+            "resembles it, so such cells count as missing.",
+            stacklevel=4,
         )
     codes = np.full(len(missing), np.nan)
-    codes[~missing] = [place[value] for value in values]
+    codes[~missing] = [place.get(value, np.nan) for value in values]
     return codes

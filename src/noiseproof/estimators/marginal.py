@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -31,6 +32,7 @@ from noiseproof._rows import (
     given,
     host,
     numpy_type,
+    one_blas_thread,
     placed,
     read_training,
     read_unlabeled,
@@ -139,7 +141,9 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 )  # fmt: skip
 
             shape = (len(Y), X.shape[1] + self.fit_intercept)
-            with reporting(self, X, y) as report:
+            # idle threads of BLAS would wait here on the cores that the blocks need
+            limit = one_blas_thread() if design.in_blocks else nullcontext()
+            with reporting(self, X, y) as report, limit:
                 done = self._minimize(
                     solver, objective, design, shape, report, numpy_type(X)
                 )

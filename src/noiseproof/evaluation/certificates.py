@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
@@ -56,6 +57,7 @@ def certify(
     *,
     attack: Attack | None = None,
     space: str = "input",
+    n_jobs: int | None = None,
 ) -> Certificates:
     """Find the smallest deletion that changes the prediction of each row.
 
@@ -95,6 +97,10 @@ def certify(
     space : {"input", "model"}, default="input"
         Whether features change before the scalers of a pipeline or after; see
         `linear_view`.
+    n_jobs : int or None, default=None
+        Threads that share the rows of a linear model; None means 1, or as many as a
+        `joblib.parallel_config` says. With its backend "dask" the rows are spread over
+        the workers of a cluster.
 
     Returns
     -------
@@ -143,15 +149,9 @@ def certify(
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
     attack = attack.on(_names(model, X, view))
     labels = None if y is None else _labels(y, X.shape[0])
-    predictions, found = [], []
-    for block in _blocks(X):
-        rows = view.rows(block)
-        predictions.append(np.asarray(model.predict(block)))
-        precision = _Precision.of(view, rows if space == "model" else block)
-        with np.errstate(over="ignore", invalid="ignore"):
-            doubt = float(precision.doubts.max())
-            own = view.agreed(rows, predictions[-1], precision.unit, doubt)
-            found.append(search(attack, view, rows, own, precision))
+    work = delayed(_certified)
+    jobs = (work(block, model, view, attack, search) for block in _blocks(X))
+    predictions, found = zip(*Parallel(n_jobs, prefer="threads")(jobs), strict=True)
     prediction = np.concatenate(predictions)
     return Certificates(
         np.concatenate([part.budget for part in found]),
@@ -378,6 +378,18 @@ class _Found(NamedTuple):
     exact: Mask
     unit: str
     changes: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+
+def _certified(
+    block: Any, model: Any, view: LinearView, attack: Attack, search: Any
+) -> tuple[NDArray[Any], _Found]:
+    """Predictions for a few rows, and what it takes to change them."""
+    rows, prediction = view.rows(block), np.asarray(model.predict(block))
+    precision = _Precision.of(view, rows if view.space == "model" else block)
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubt = float(precision.doubts.max())
+        own = view.agreed(rows, prediction, precision.unit, doubt)
+        return prediction, search(attack, view, rows, own, precision)
 
 
 def _together(parts: list[Any], shape: tuple[int, int]) -> Any:

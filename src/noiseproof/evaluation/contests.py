@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed, parallel_config
 from numpy.typing import NDArray
 from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
@@ -129,14 +130,19 @@ class Contest(Result):
             f"{self.damaged[i].mean():.3f}, {self.clean[i].mean():.3f} on clean rows."
         )
         if self.choice == BLEND:
-            shares = sorted(self.weights.items(), key=lambda item: -item[1])
-            told = ", ".join(f"{name} ({share:.0%})" for name, share in shares)
-            text = f"{text} It is made of {told}."
+            text = f"{text} It is made of {self._shares()}."
         if not rivals:
             return text
+        if len(rivals) == len(self.contenders) - 1 > 1:
+            return f"{text} None of the others is clearly worse."
         mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
         order = sorted(rivals, key=lambda name: (-mean[name], name))
         return f"{text} Not clearly worse: {', '.join(order)}."
+
+    def _shares(self) -> str:
+        """What the blend is made of."""
+        shares = sorted(self.weights.items(), key=lambda item: -item[1])
+        return ", ".join(f"{name} ({share:.0%})" for name, share in shares)
 
     def _title(self) -> str:
         return f"{self.metric} under {self.expected}, {self.damaged.shape[1]} folds"
@@ -190,6 +196,7 @@ def contest(
     confidence: float = 0.95,
     progress: Any = None,
     blend: Collection[str] = (),
+    n_jobs: int | None = None,
     **options: Any,
 ) -> Contest:
     """Cross-validate models for what is expected to happen to their features.
@@ -225,6 +232,10 @@ def contest(
         weights are those that suit the damaged rows of the other folds best.
         Classifiers without probabilities are left out of it; of the others classes are
         taken from their probabilities.
+    n_jobs : int or None, default=None
+        Contenders that are judged at a time; None means 1, or as many as a
+        `joblib.parallel_config` says. With its backend "dask" they are spread over the
+        workers of a cluster. The scores are the same.
     **options : dict
         Further options of `robustness_curve`, such as `deleted_as` or `space`.
 
@@ -261,36 +272,36 @@ def contest(
     classify = _are_classifiers(contenders)
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
-    watch = _Watch(as_scorer(scoring), np.unique(y) if classify else None, blend)
+    labels = np.asarray(y)
+    classes = np.unique(labels) if classify else None
     perturbation = as_perturbation(perturb)
     _check(perturbation, level, X, **options)
-    folds = _folds(cv, X, np.asarray(y), classify, random_state)
-    alive, failed, reasons = dict(contenders), {}, set()
-    if blend:  # what contenders say must come in the same order
-        options["n_jobs"] = 1
+    folds = _folds(cv, X, labels, classify, random_state)
     judge = partial(
         robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
-        random_state=random_state, scoring=watch, progress=False, **options,
+        random_state=random_state, progress=False, **options,
     )  # fmt: skip
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
-        for train, test in folds:
-            known, held = (
-                (_safe_indexing(X, p), np.asarray(y)[p]) for p in (train, test)
+        jobs = [
+            delayed(_judged)(
+                _Watch(name, as_scorer(scoring), classes, name in blend),
+                *(contender, X, labels, folds, judge, tick),
             )
-            for name, contender in list(alive.items()):
-                try:
-                    watch.judge(name, clone(contender), known, held, judge)
-                except Exception as error:  # whatever a model of theirs may raise
-                    failed[name] = f"{type(error).__name__}: {error}"
-                    reasons.add(str(error))
-                    del alive[name]
-                tick()
-    if not alive:
-        first = next(iter(failed.values())) if len(reasons) > 1 else reasons.pop()
+            for name, contender in contenders.items()
+        ]
+        watches = Parallel(n_jobs=n_jobs)(jobs)
+    failed = {watch.name: watch.failure for watch in watches if watch.failure}
+    watches = [watch for watch in watches if not watch.failure]
+    if not watches:
+        reasons = {reason for _, reason in failed.values()}
+        kind, first = next(iter(failed.values()))
+        first = f"{kind}: {first}" if len(reasons) > 1 else first
         raise ValueError(f"No contender could be judged: {first}")
-    what, metric = _expected(watch.label, level), score_name(scoring)
-    result = watch.summed_up(tuple(alive), failed, what, metric, confidence)
-    return watch.with_blend(result) if blend else result
+    told = {name: ": ".join(reason) for name, reason in failed.items()}
+    what, metric = _expected(watches[0].label, level), score_name(scoring)
+    result = _summed_up(watches, told, what, metric, confidence)
+    members = [watch for watch in watches if watch.kept]
+    return _with_blend(result, members, classes) if len(members) > 1 else result
 
 
 def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
@@ -343,91 +354,105 @@ def _expected(label: str, level: float) -> str:
 
 
 class _Watch:
-    """Asks contenders, and remembers scores, times, and answers that are blended."""
+    """Asks a contender, and remembers scores, times, and answers that are blended."""
 
-    def __init__(self, score: Any, classes: Any, blend: Collection[str]):
-        self.score = score
-        self.classes = classes
-        self.blend = blend
-        self.name = self.label = ""
-        self.scores: dict[str, list[Scores]] = {}  # a line for each fold
-        self.fitting: dict[str, float] = {}  # seconds
-        self.asking: dict[str, float] = {}
-        self.rows: dict[str, int] = {}
-        self.heard: list[tuple[Any, Any]] = []  # from this contender on this fold
-        self.kept: dict[str, list[Any]] = {}  # the same of all contenders and folds
+    def __init__(self, name: str, score: Any, classes: Any, listens: bool):
+        self.name, self.score, self.classes = name, score, classes
+        self.listens = listens
+        self.label = ""
+        self.failure: tuple[str, str] | None = None  # kind of error, and what it says
+        self.scores: list[Scores] = []  # of each fold: rows as they are, and damaged
+        self.fitting = self.asking = 0.0  # seconds
+        self.rows = 0
+        self.heard: list[tuple[Any, Any]] = []  # on this fold
+        self.kept: list[Any] = []  # the same of all folds
 
-    def judge(self, name: str, model: Any, known: Any, held: Any, judge: Any) -> None:
-        """Fit a contender on a fold's training rows, and ask it about the others."""
-        self.name, self.heard = name, []
+    def judge(self, model: Any, known: Any, held: Any, judge: Any) -> None:
+        """Fit the contender on a fold's training rows, and ask it about the others."""
+        self.heard = []
         start = time.perf_counter()
         model.fit(*known)
         took = time.perf_counter() - start
-        curve = judge({name: model}, *held)
+        curve = judge({self.name: model}, *held, scoring=self)
         self.label = curve.label
-        self.fitting[name] = self.fitting.get(name, 0.0) + took
-        self.scores.setdefault(name, []).append(curve.mean[0])
+        self.fitting += took
+        self.scores.append(curve.mean[0])
         if self.heard:  # of each draw, about rows as they are and then damaged
-            parts = self.heard[0], *self.heard[1::2]
-            self.kept.setdefault(name, []).append(parts)
+            self.kept.append((self.heard[0], *self.heard[1::2]))
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         start = time.perf_counter()
-        answers = said(model, X, self.classes) if self.name in self.blend else None
+        answers = said(model, X, self.classes) if self.listens else None
         if answers is not None:
             self.heard.append((answers, np.asarray(y)))
             model = speaking(answers, self.classes)
         value = self.score(model, X, y)
-        took = time.perf_counter() - start
-        self.asking[self.name] = self.asking.get(self.name, 0.0) + took
-        self.rows[self.name] = self.rows.get(self.name, 0) + len(y)
+        self.asking += time.perf_counter() - start
+        self.rows += len(y)
         return float(value)
 
-    def summed_up(
-        self, names: Any, failed: Any, what: str, metric: str, confidence: float
-    ) -> Contest:
-        """The contest between those who were judged on all folds."""
-        table = np.array([self.scores[name] for name in names])  # name, fold, level
-        return Contest(
-            names,
-            frozen(table[:, :, 0]),
-            frozen(table[:, :, 1]),
-            frozen([self.fitting[name] / table.shape[1] for name in names]),
-            frozen([1000 * self.asking[name] / self.rows[name] for name in names]),
-            failed,
-            what,
-            metric,
-            confidence,
-        )
 
-    def with_blend(self, judged: Contest) -> Contest:
-        """The contest with one contender more, if two of them can be blended."""
-        members = [name for name in judged.contenders if name in self.kept]
-        if len(members) < 2:
-            return judged
-        of_each = zip(*(self.kept[name] for name in members), strict=True)
-        folds = [Fold(said_of_fold) for said_of_fold in of_each]
-        scores = []  # of each fold: rows as they are, and damaged
-        for fold in folds:
-            others = [other for other in folds if other is not fold] or [fold]
-            clean, *damaged = (
-                self.score(speaking(answers, self.classes), np.empty((len(y), 0)), y)
-                for answers, y in fold.blended(weights_on(others, self.classes))
-            )
-            scores.append((clean, np.mean(damaged)))
-        weights = weights_on(folds, self.classes)
-        kept = {m: float(w) for m, w in zip(members, weights, strict=True) if w > 0}
-        taken = [judged.contenders.index(name) for name in kept]
-        clean, damaged = np.transpose(scores)
-        return replace(
-            judged,
-            contenders=(*judged.contenders, BLEND),
-            clean=frozen(np.vstack([judged.clean, clean])),
-            damaged=frozen(np.vstack([judged.damaged, damaged])),
-            fit_seconds=_with_sum(judged.fit_seconds, taken),
-            predict_seconds=_with_sum(judged.predict_seconds, taken),
-            weights=kept,
+def _judged(
+    watch: _Watch, contender: Any, X: Any, y: Any, folds: Any, judge: Any, tick: Any
+) -> _Watch:
+    """What became of a contender on all folds, or until it failed."""
+    # contenders are what is spread, and what they are asked comes in one order
+    with parallel_config(backend="threading", n_jobs=1):
+        for train, test in folds:
+            known, held = ((_safe_indexing(X, p), y[p]) for p in (train, test))
+            try:
+                watch.judge(clone(contender), known, held, judge)
+            except Exception as error:  # whatever a model of theirs may raise
+                watch.failure = type(error).__name__, str(error)
+                return watch
+            tick()
+    return watch
+
+
+def _summed_up(
+    watches: list[_Watch], failed: Any, what: str, metric: str, confidence: float
+) -> Contest:
+    """The contest between those who were judged on all folds."""
+    scores = np.array([watch.scores for watch in watches])  # name, fold, level
+    return Contest(
+        tuple(watch.name for watch in watches),
+        frozen(scores[:, :, 0]),
+        frozen(scores[:, :, 1]),
+        frozen([watch.fitting / scores.shape[1] for watch in watches]),
+        frozen([1000 * watch.asking / watch.rows for watch in watches]),
+        failed,
+        what,
+        metric,
+        confidence,
+    )
+
+
+def _with_blend(judged: Contest, watches: list[_Watch], classes: Any) -> Contest:
+    """The contest with one contender more, the blend of those watched."""
+    members, score = [watch.name for watch in watches], watches[0].score
+    of_each = zip(*(watch.kept for watch in watches), strict=True)
+    folds = [Fold(said_of_fold) for said_of_fold in of_each]
+    scores = []  # of each fold: rows as they are, and damaged
+    for fold in folds:
+        others = [other for other in folds if other is not fold] or [fold]
+        clean, *damaged = (
+            score(speaking(answers, classes), np.empty((len(y), 0)), y)
+            for answers, y in fold.blended(weights_on(others, classes))
         )
+        scores.append((clean, np.mean(damaged)))
+    weights = weights_on(folds, classes)
+    kept = {m: float(w) for m, w in zip(members, weights, strict=True) if w > 0}
+    taken = [judged.contenders.index(name) for name in kept]
+    clean, damaged = np.transpose(scores)
+    return replace(
+        judged,
+        contenders=(*judged.contenders, BLEND),
+        clean=frozen(np.vstack([judged.clean, clean])),
+        damaged=frozen(np.vstack([judged.damaged, damaged])),
+        fit_seconds=_with_sum(judged.fit_seconds, taken),
+        predict_seconds=_with_sum(judged.predict_seconds, taken),
+        weights=kept,
+    )
 
 
 def _with_sum(seconds: Scores, of: list[int]) -> Scores:

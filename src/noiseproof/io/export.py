@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from typing import Any
 
@@ -34,14 +35,16 @@ def as_sklearn(model: Any) -> Any:
     not there": the plain model refuses NaN, so write zeros instead, which is the same.
     A `TableEncoder` in front, as the command line puts it, becomes the scalers and
     encoders that it holds, followed by an imputer that writes these zeros; they take
-    the columns of training by name, with cells of the kinds that training had, and no
-    columns to coerce.
+    the columns of training by name, with cells of the kinds that training had. Columns
+    that it coerces must hold numbers, and NaN for what it would read as missing: a
+    warning names them.
 
     Parameters
     ----------
     model : estimator
         A fitted linear model of this package, a pipeline or search that ends in one,
-        or `CorruptedCopies` of a linear model.
+        or `CorruptedCopies` of a linear model. Of `AverageOverMissing` and
+        `ReducedModels` the model for complete rows is taken.
 
     Returns
     -------
@@ -96,9 +99,10 @@ def _plain_steps(step: Any) -> list[Any]:
         return [step]
     if step.coerced_:
         names = ", ".join(repr(name) for name, *_ in step.coerced_)
-        raise TypeError(
-            f"The columns {names} are coerced to numbers, which no class of "
-            "scikit-learn does; train on a table of numbers."
+        warnings.warn(
+            f"No class of scikit-learn coerces text: give the plain model numbers, and "
+            f"NaN for missing cells, in {names}.",
+            stacklevel=3,
         )
     zeros = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)
     return [step.encoder_, zeros.fit(np.zeros((1, len(step.get_feature_names_out()))))]

@@ -45,10 +45,10 @@ from noiseproof.report.summary import (
 
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
-_PROVEN = "Here a lost feature reads as zero {}; to a model that votes it is missing."
+_PROVEN = "A lost feature reads as zero {}; for a model that votes it is missing."
 _SPACES = {
     "input": "A {gone} in the data, before any step of the model.",
-    "model": "A {gone} as the model proper sees it, behind its scalers and encoders.",
+    "model": "A {gone} behind the scalers and encoders of the model.",
 }
 _GONE = {
     "zero": "deleted feature reads as zero",

@@ -55,6 +55,7 @@ def render(summary: Summary) -> str:
     """
     try:
         from jinja2 import Environment, FunctionLoader
+        from markupsafe import Markup, escape
     except ImportError as error:
         raise ImportError(
             "The report needs Jinja2: pip install 'noiseproof[report]'."
@@ -78,6 +79,9 @@ def render(summary: Summary) -> str:
         keep_trailing_newline=True,
     )
     env.filters |= {"number": number, "short": short, "points": _points}
+    env.filters["breakable"] = lambda name: Markup(
+        str(escape(name)).replace("_", "_<wbr>")
+    )
     env.globals |= {"chart": line_chart, "swatch": swatch}
     page = env.get_template("page.html")
     return page.render(
@@ -304,13 +308,13 @@ def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
 def _proof_notes(s: Summary) -> Iterator[str]:
     inexact = sum(m.inexact for m in s.models)
     if inexact:
-        yield f"{inexact:,} certificates are lower bounds; the truth may be higher."
+        yield f"{inexact:,} certificates are lower bounds: exact ones may be higher."
     for m in s.models:
         if m.median_changed is not None:
             yield (
-                f"{m.name} votes, which also proves something about wrong values: a "
-                f"typical prediction stands until {short(m.median_changed)} features "
-                "are changed, to whatever values."
+                f"{m.name} is an ensemble that votes, so something is proven about "
+                "wrong values, too: a typical prediction stands until "
+                f"{short(m.median_changed)} features are changed to any values."
             )
     whose: dict[str, list[str]] = {}
     for m in s.models:
@@ -326,7 +330,7 @@ def _tiles(s: Summary) -> Iterator[tuple[str, str]]:
     yield "features", f"{about.features:,}"
     for n in sorted({m.n_features for m in s.models} - {about.features}):
         who = [m.name for m in s.models if m.n_features == n]
-        yield f"features that {_listed(who)} gets", f"{n:,}"
+        yield f"features behind the encoder of {_listed(who)}", f"{n:,}"
     if about.classes:
         yield "classes", f"{len(about.classes):,}"
     yield "missing cells", f"{about.missing:.1%}"
@@ -342,7 +346,7 @@ def _left_out(s: Summary) -> Iterator[str]:
     if about.curve_rows < about.rows:
         yield (
             f"Curves and costs were measured on {about.curve_rows:,} rows drawn at "
-            "random; clean scores and certificates on all."
+            "random; clean scores and certificates use all rows."
         )
     for kind, names in s.costly.items():
         if len(names) < s.tried[kind]:
@@ -359,6 +363,6 @@ def _left_out(s: Summary) -> Iterator[str]:
         who = [m.name for m in s.models if m.cost_rows == n]
         yield f"The costs of {_listed(who)} were measured on {n:,} rows."
     if s.tried["group"] > 1 and not s.tried["pair of groups"]:
-        yield "There are too many pairs of groups to try each."
+        yield "There are too many pairs of groups to try them one by one."
     if len(about.classes) > _FEW:
-        yield f"Scores of single classes: there are more than {_FEW}."
+        yield f"Scores by class are left out: there are more than {_FEW} classes."

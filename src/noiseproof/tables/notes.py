@@ -67,7 +67,7 @@ def column_notes(X: Any) -> list[Note]:
     >>> table = pd.DataFrame({"dose": ["0.5", "<0.1", "0.7"], "site": [1, 1, 1]})
     >>> for note in column_notes(table):
     ...     print(note.columns, note.finding, note.answer)
-    ['dose'] 1 of 3 cells is no plain number, such as '<0.1': all of it is text --coerce
+    ['dose'] read as text: cells such as '<0.1' are not plain numbers --coerce
     ['site'] the same in every row --drop
     """
     if not hasattr(X, "iloc"):
@@ -113,17 +113,16 @@ def _about_numbers(
 ) -> Iterator[tuple[str, str, str]]:
     strange = sentinel(there)
     if strange is not None:
-        times = int((there == strange).sum())
-        words = f"{strange:g} in {times} cells, far from the rest: missing?"
+        words = f"{strange:g} stands far from the other numbers: a missing value?"
         yield f"sentinel {strange}", words, "--coerce"
     whole = bool((there == there.round()).all())
     if not whole:
         return
     unique = len(values) == len(there) > _FEW_ROWS
     if unique and (_NAMED.search(name) or np.ptp(values) == len(values) - 1):
-        yield "identifier", "counts or names the rows: an identifier?", "--drop"
+        yield "identifier", "a different number in every row: an identifier?", "--drop"
     elif 2 < len(values) <= _CODES and len(there) >= 10 * len(values):
-        words = "few different whole numbers: amounts, or codes?"
+        words = "few different whole numbers: quantities or codes?"
         yield "codes", words, "--categorical, if codes"
 
 
@@ -131,14 +130,12 @@ def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
     numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
     odd = there[plain.isna()]
     if numbers.notna().mean() >= _MOSTLY:
-        cells = f"{len(odd)} of {len(there)} cells {'is' if len(odd) == 1 else 'are'}"
-        words = f"{cells} no plain number, such as {odd.iloc[0]!r}: all of it is text"
+        words = f"read as text: cells such as {odd.iloc[0]!r} are not plain numbers"
         yield "almost numbers", words, "--coerce"
     elif there.str.match(_DATE).mean() >= _DIFFERENT:
-        words = f"dates, taken as text of {len(values)} values"
-        yield "dates", words, "--drop, or make numbers of them"
+        yield "dates", "dates, read as text", "--drop, or turn them into numbers"
     elif len(there) > _FEW_ROWS and len(values) > _DIFFERENT * len(there):
-        yield "names", "another text in almost every row: an identifier?", "--drop"
+        yield "names", "a different text in almost every row: an identifier?", "--drop"
 
 
 def target_note(y: Any, name: str, quantity: bool) -> Note | None:
@@ -172,7 +169,7 @@ def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     different = len(np.unique(y))
     if y.dtype.kind not in "iuf" or (different <= _CLASSES and not quantity):
         return None
-    words = f"target of {different} different numbers, taken as "
+    words = f"target with {different} different numbers, taken as "
     if quantity:
         return Note([name], f"{words}a quantity", "--task classification")
     return Note([name], f"{words}classes", "--task regression")
@@ -214,7 +211,7 @@ def new_table_notes(encoder: Any, X: Any) -> list[Note]:
         cells = encoder.as_text(X[name]).dropna()
         new = cells[~cells.isin(known)]
         if len(new):
-            words = f"{len(new)} of {len(X)} cells hold a text that training had not"
+            words = f"{len(new)} of {len(X)} cells hold a text unseen in training"
             found.append(Note([name], f"{words}, such as {new.iloc[0]!r}", ""))
     for name in X.columns.intersection(list(rates)):
         now, before = float(X[name].isna().mean()), rates[name]
