@@ -69,7 +69,8 @@ QUICK = {"data.csv"}
 def test_every_format(name, folder, tmp_path):
     path, test = tmp_path / "model.npf", folder / name.replace("data", "test")
     named = [] if "svm" in name or "npz" in name else ["--target", "kind"]
-    trained = shell("train", folder / name, *named, "-o", path, "--json")
+    words = [*named, "-o", path, "--folds", 0, "--json"]
+    trained = shell("train", folder / name, *words)
     assert (trained.code, trained.err) == (0, "")
     summary = json.loads(trained.out)
     assert summary["rows"] == 300
@@ -125,7 +126,8 @@ def test_every_estimator_by_its_short_name(name, run, folder, tmp_path):
         table["count"] = np.exp(table.pop("amount").clip(-3, 2)).round()
         table.to_csv(folder / data, index=False)
     path = tmp_path / "model.npf"
-    done = run("train", folder / data, "-t", target, "--model", name, "-o", path)
+    words = ["-t", target, "--model", name, "-o", path, "--folds", 2]
+    done = run("train", folder / data, *words)
     assert done.code == 0, done.err
     assert run("predict", path, folder / data).code == 0
     assert run("evaluate", path, folder / data, "--levels", "0,0.5").code == 0
@@ -170,6 +172,7 @@ def test_tuning_for_what_will_happen(name, run, folder, tmp_path):
 
 def test_a_law_without_a_level_is_tuned(run, folder, tmp_path):
     words = [folder / "data.csv", "-t", "kind", "-o", tmp_path / "m.npf", "--json"]
+    words += ["--folds", 2]
     tuned = run(
         "train", *words, "--noise", "gaussian", "--tune", "gaussian:1", "--C", 1
     )
@@ -257,7 +260,8 @@ def test_auto_and_recommend(run, folder, tmp_path):
     """The same race, table and verdict; the winner answers for raw tables."""
     path, test = tmp_path / "model.npf", folder / "test.csv"
     data = [folder / "data.csv", "-t", "kind"]
-    trained = run("train", *data, "--tune", "missing:0.5", "-o", path, "--json")
+    few = ["--folds", 2]
+    trained = run("train", *data, "--tune", "missing:0.5", "-o", path, "--json", *few)
     assert trained.code == 0, trained.err
     found = json.loads(trained.out)
     assert found["tuned_for"] == "missing:0.5"
@@ -271,7 +275,7 @@ def test_auto_and_recommend(run, folder, tmp_path):
     )
     best = max(scores.values())
     assert found["tuned_score"] == scores["blend"] > best - 0.05
-    shown = run("recommend", *data, "--expect", "missing:0.5")
+    shown = run("recommend", *data, "--expect", "missing:0.5", *few)
     assert shown.code == 0
     assert found["verdict"] in shown.out
     assert "averaged kernel machine" in shown.out

@@ -192,7 +192,7 @@ def test_recommend_for_groups(run, tmp_path):
     groups = tmp_path / "g.json"
     groups.write_text('{"left": ["a", "b"], "right": ["c", "d"]}')
     words = ["recommend", tmp_path / "data.csv", "-t", "y", "--groups", groups]
-    done = run(*words, "--expect", "missing:0.3", "--json")
+    done = run(*words, "--expect", "missing:0.3", "--folds", 2, "--json")
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert found["tuned_for"] == "missing_groups:0.3"

@@ -48,6 +48,10 @@ def recommend(
     categorical: Categorical = None,
     task: Task = None,
     n_features: NFeatures = None,
+    folds: Annotated[
+        int,
+        typer.Option(min=2, help="Folds of the cross-validation; fewer are quicker."),
+    ] = 5,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -70,4 +74,4 @@ def recommend(
     sensors = None if groups is None else read_groups(groups)
     columns = Columns(drop or [], coerce or [], categorical or [], task)
     table = columns.read(data, target, n_features, quiet=json)
-    recommended(table, columns, happening, sensors, output, seed, json)
+    recommended(table, columns, happening, sensors, output, folds, seed, json)

@@ -158,7 +158,7 @@ def train(
     if model == "auto" or automatic:  # else what is given is given to a model of ours
         _check_auto(given, happening)
         table = columns.read(data, target, n_features, quiet=json)
-        recommended(table, columns, happening, sensors, output, seed, json)
+        recommended(table, columns, happening, sensors, output, folds or 5, seed, json)
         return
     if model is not None:
         _make_estimator(model, seed, **given)  # refuses what it must before the work
@@ -348,6 +348,7 @@ def recommended(
     happening: Any,
     sensors: Any,
     output: Path | None,
+    folds: int,
     seed: int,
     json: bool,
 ) -> None:
@@ -368,6 +369,7 @@ def recommended(
         groups=sensors,
         task="regression" if columns.is_quantity(table.y) else "classification",
         encoder=columns.encoder(),
+        cv=folds,
         random_state=seed,
         progress=False if json else None,
     )
