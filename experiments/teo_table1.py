@@ -186,7 +186,7 @@ def grids(source: Any, settings: Messages, kind: str) -> dict[str, dict[str, Any
     }
     alphas = settings.count_alphas if kind == _COUNTS else settings.alphas
     if kind == _COUNTS:
-        del attacks["FSCALE"]  # minutes a fit on counts, and in no doubt without
+        del attacks["FSCALE"]  # slow on counts, and in no doubt
     return {loss: {"attack": some, "alpha": alphas} for loss, some in attacks.items()}
 
 
