@@ -36,7 +36,11 @@ def main(folder):
     path = folder / "model.npf"
     noiseproof.save(model(0), path)
     start = time.perf_counter()
-    noiseproof.save(model(0), path)
+    child = os.fork()  # where the first save takes longer than here
+    if child == 0:
+        noiseproof.save(model(0), path)
+        os._exit(0)
+    os.waitpid(child, 0)
     once = time.perf_counter() - start
     dice, versions = random.Random(0), []
     for turn in range(KILLS):
