@@ -20,7 +20,7 @@ from noiseproof.tables import TableEncoder
     [
         (load_wine, 0.85),
         pytest.param(load_breast_cancer, 0.94, marks=pytest.mark.slow),
-        (load_diabetes, 0.3),
+        pytest.param(load_diabetes, 0.3, marks=pytest.mark.slow),
     ],
 )
 def test_what_it_takes_if_half_of_the_cells_are_missing(load, floor):
