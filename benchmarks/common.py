@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import lzma
@@ -10,6 +11,7 @@ import statistics
 import sys
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,28 @@ TEXT = {
     "kitchen": lambda: counts("amazon_kitchen_5000"),
     "newsgroups": lambda: counts("newsgroups20_counts"),
 }
+
+
+def stored_lines(
+    path: Path, key: str, order: Iterable[str], judge: Callable[[str], dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Lines of a CSV file by `key`, those named on the command line (or all) made anew.
+
+    The file is written after each, so that a run may be stopped.
+    """
+    order = list(order)
+    found: dict[str, dict[str, Any]] = {}
+    if path.exists():
+        with path.open(newline="") as file:
+            found = {row[key]: row for row in csv.DictReader(file)}
+    for name in sys.argv[1].split(",") if len(sys.argv) > 1 else order:
+        found[name] = judge(name)
+        print(*found[name].values(), flush=True)
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(found[name]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found[known] for known in order if known in found)
+    return found
 
 
 def seconds(

