@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -48,7 +49,8 @@ class VarianceLaw(NamedTuple):
     power: int
 
 
-class Cumulants(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Cumulants:
     """Cumulant function log E exp(t x~) with two derivatives in t, entry by entry.
 
     Parameters
@@ -64,6 +66,9 @@ class Cumulants(NamedTuple):
     value: Array
     slope: Array
     curvature: Array
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.value, self.slope, self.curvature))
 
 
 class Noise(BaseEstimator):

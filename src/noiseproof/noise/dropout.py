@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, GroupedNoise, Noise, VarianceLaw
@@ -95,23 +95,13 @@ class Dropout(GroupedNoise):
         return VarianceLaw(0.0, q / (1 - q), power=2)
 
     def cumulants(self, x: Array, t: Array) -> Cumulants:
-        return self._cumulants(x, t * x)
+        return _DropoutCumulants(self.level, x, t * x)
 
     def group_cumulants(
         self, x: Array, t: Array, totals: Callable[[Array], Array]
     ) -> Cumulants:
-        found = self._cumulants(x, totals(t * x))
-        return found._replace(value=found.value / totals(np.ones_like(found.value)))
-
-    def _cumulants(self, x: Array, score: Array) -> Cumulants:
-        q = self.level
-        with np.errstate(divide="ignore"):  # log 0 = -inf is right at q = 0
-            log_q = np.log(q)
-        log_kept = np.log1p(-q) + score / (1 - q)
-        kept = expit(log_kept - log_q)  # probability of "kept" under the tilted law
-        jump = x / (1 - q)
-        value = np.logaddexp(log_q, log_kept)
-        return Cumulants(value, jump * kept, jump**2 * kept * (1 - kept))
+        scores = totals(t * x)
+        return _DropoutCumulants(self.level, x, scores, totals(np.ones_like(scores)))
 
     def _struck(self, x: Array, chances: Array) -> Array:
         q = self.level
@@ -131,6 +121,44 @@ class Dropout(GroupedNoise):
                 f"Dropout.rate must be in [0, 1); got {self.rate!r}: a feature that is "
                 "always lost should be removed from X."
             )
+
+
+class _DropoutCumulants(Cumulants):
+    """log(q + (1 - q) exp(s / (1 - q))) / sharers at scores s, and derivatives.
+
+    Each is computed when it is asked for, since a pass over the data needs one or two.
+    """
+
+    def __init__(self, q: Any, x: Array, scores: Array, sharers: Any = 1.0):
+        with np.errstate(divide="ignore"):  # log 0 = -inf is right at q = 0
+            self._log_lost = np.log(q)
+        self._log_kept = np.log1p(-q) + scores / (1 - q)
+        self._jump = x / (1 - q)
+        self._sharers = sharers
+
+    @cached_property
+    def _rarer(self) -> Array:
+        """Ratio of the smaller of the two probabilities to the larger."""
+        return np.exp(-np.abs(self._log_kept - self._log_lost))
+
+    @cached_property
+    def _kept(self) -> Array:
+        """Probability of "kept" under the tilted law."""
+        larger = self._log_kept >= self._log_lost
+        return np.where(larger, 1.0, self._rarer) / (1 + self._rarer)
+
+    @cached_property
+    def value(self) -> Array:
+        larger = np.maximum(self._log_lost, self._log_kept)
+        return (larger + np.log1p(self._rarer)) / self._sharers
+
+    @cached_property
+    def slope(self) -> Array:
+        return self._jump * self._kept
+
+    @cached_property
+    def curvature(self) -> Array:
+        return self.slope * self._jump * (1 - self._kept)
 
 
 def auto_rate(n: float, d: int) -> float:
