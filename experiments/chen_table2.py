@@ -23,7 +23,7 @@ from experiments.experiment import (
     mean,
 )
 from experiments.images import Images, PatchFeatures, on_gpu
-from experiments.tuning import cross_validated
+from experiments.tuning import held_out_walk
 from noiseproof.noise import Dropout, Noise, Poisson
 
 _OURS = ("Dropout-SVM", "Dropout-Logistic")
@@ -39,8 +39,7 @@ class Patches(Settings):
     n_centres: int = 2048
     n_patches: int = 40_000
     rates: tuple[float, ...] = (0.3, 0.5, 0.7)
-    penalties: tuple[float, ...] = (1e-2, 1e-1, 1.0)
-    folds: int = 3
+    penalties: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
 class ChenTable2(Experiment[Patches]):
@@ -50,7 +49,8 @@ class ChenTable2(Experiment[Patches]):
     title = "image features, ten classes, with no, Poisson or dropout noise"
     paper = "Chen, Zhu, Chen and Zhang 2014, table 2 (CIFAR-10)"
     protocol = (
-        "C, and the rate of dropout, by cross-validation on the training images. "
+        "C, and the rate of dropout, by a held-out fifth of the training images, where "
+        "C grows from 0.001 on, tenfold each time, until that does worse. "
         "Features: nearness of whitened 6 x 6 patches to k-means centres, summed over "
         "the four quadrants of an image; 2,048 centres give the paper's 8,192 (how it "
         "made them it does not say; how near is near was set after a look at errors of "
@@ -66,7 +66,7 @@ class ChenTable2(Experiment[Patches]):
     )
     sizes: ClassVar = {
         "tiny": Patches(
-            n_centres=4, n_patches=100, rates=(0.5,), penalties=(1e-2, 1.0), folds=2
+            n_centres=4, n_patches=100, rates=(0.5,), penalties=(1e-2, 1.0)
         ),
         "quick": Patches(
             n_train=800,
@@ -74,7 +74,7 @@ class ChenTable2(Experiment[Patches]):
             n_centres=60,
             n_patches=10_000,
             rates=(0.5,),
-            folds=2,
+            penalties=(1e-2, 1e-1, 1.0),
         ),
         "full": Patches(),
     }
@@ -137,13 +137,11 @@ class ChenTable2(Experiment[Patches]):
 def cell(shared: Row, levels: Any, split: Any, settings: Patches) -> Iterator[Row]:
     """One model with one noise."""
     X, y, *test = split
-    chosen = cross_validated(
-        clone(MODELS[shared["model"]]).set_params(tol=1e-3),
-        {"noise": levels, "C": settings.penalties},
-        X,
-        y,
-        folds=settings.folds,
-    )
+    label = shared["model"]
+    if label == "MCF-Logistic" and shared["noise"] == "none":
+        label = "Dropout-Logistic"  # the same objective then, by way of the moments
+    model = clone(MODELS[label]).set_params(tol=1e-3, warm_start=True)
+    chosen = held_out_walk(model, {"noise": levels}, settings.penalties, X, y)
     yield {**shared, **chosen.test(*test)}
 
 
