@@ -108,6 +108,16 @@ class Counting(KNeighborsRegressor):
         return super().predict(X)
 
 
+@every_law
+def test_sure_probabilities_are_not_above_one(law, rng):
+    X, y = load_iris(return_X_y=True)
+    model = AverageOverMissing(DecisionTreeClassifier(random_state=0), law).fit(X, y)
+    X[rng.random(X.shape) < 0.5] = np.nan
+    given = model.predict_proba(X)
+    assert np.isclose(given.max(), 1.0, atol=1e-12)
+    assert log_loss(y, given) >= 0.0  # which refuses 1 + 2e-16
+
+
 def test_one_call_for_all_draws_and_none_for_negligible_ones(rng):
     X = rng.normal(size=(400, 3))
     model = AverageOverMissing(Counting(), Donors(bandwidth=0.02)).fit(X, X[:, 0])

@@ -98,8 +98,10 @@ class Averager:
     def probabilities(self, X: Any) -> Array:
         """Mean of a classifier's probabilities."""
         if self.linear is not None and self.linear["link"] is not None:
-            return _integrated(LINKS[self.linear["link"]], *self._law(X))
-        return self._mean(self.estimator.predict_proba, X)
+            found = _integrated(LINKS[self.linear["link"]], *self._law(X))
+        else:
+            found = self._mean(self.estimator.predict_proba, X)
+        return np.minimum(found, 1.0)  # rounding: weights may add up to a little more
 
     def decisions(self, X: Any) -> Array:
         """Mean of a classifier's scores, taken on the scale of probabilities.

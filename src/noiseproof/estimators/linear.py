@@ -73,7 +73,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         k, wanted = len(self.classes_), self.class_weight
         if wanted is None:
             return np.ones_like(weights)
-        if isinstance(wanted, str):  # scikit-learn 1.6 would count rows
+        if isinstance(wanted, str):  # by weight, not by number
             mass = np.asarray(np.bincount(labels, weights, minlength=k))
             return look_up(mass.sum() / (k * np.where(mass > 0, mass, 1.0)), labels)
         for label, weight in wanted.items():
