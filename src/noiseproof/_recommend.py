@@ -340,7 +340,9 @@ def _kernel_machine(y: Any) -> Any:
 def is_quantity(y: Any) -> bool:
     """Whether y is many different numbers, or numbers with fractions, not classes."""
     y = np.asarray(y)
-    kind = type_of_target(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of many classes, which is the question
+        kind = type_of_target(y)
     if kind not in ("binary", "multiclass"):
         return True
     if y.dtype.kind not in "iuf":

@@ -40,6 +40,7 @@ def data():
 
 @pytest.fixture
 def reference(data):
+    """The model fitted without a cluster: to be named before one is there."""
     with dask.config.set(scheduler="synchronous"):
         return clone(MODEL).fit(*data)
 
@@ -66,7 +67,7 @@ def _check_kills(cluster, data, reference, kills):
     killer.join()
 
 
-def test_the_life_of_a_cluster(cluster, data, reference, monkeypatch):
+def test_the_life_of_a_cluster(data, reference, cluster, monkeypatch):
     """All in one test, since to start workers is what takes the time."""
     _check_no_workers(data, monkeypatch)
     cluster.add()
@@ -82,7 +83,7 @@ def test_the_life_of_a_cluster(cluster, data, reference, monkeypatch):
 
 
 @pytest.mark.slow
-def test_twenty_kills(cluster, data, reference):
+def test_twenty_kills(data, reference, cluster):
     cluster.add(3)
     _check_kills(cluster, data, reference, kills=20)
 
