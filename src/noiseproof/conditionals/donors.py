@@ -33,11 +33,11 @@ class Donors(Conditional):
     The nearest rows by the observed cells each fill the holes with cells of their own,
     weighted exp(-D²/2h²), less what a row at the distance of the first one left out
     would get. D² sums squared differences over the observed cells: numbers in standard
-    deviations of their column, or in a common unit if that tells masked cells of
-    training rows better (as it does for pixels), or half and half; two different words
-    count 2. So this is the conditional of a kernel
-    density estimate with bandwidth h, cut off at `n_donors`. With `corrected` a donor's
-    numbers are moved by the linear regression of the missing cells on the differences
+    deviations of their column, or, with `bandwidth="auto"`, in a common unit if that
+    tells masked cells of training rows better (as it does for pixels), or half and
+    half; two different words count 2. So this is the conditional of a kernel density
+    estimate with bandwidth h, cut off at `n_donors`. With `corrected` a donor's numbers
+    are moved by the linear regression of the missing cells on the differences
     in the observed ones, and kept within the range seen in training. Holes of training
     rows are filled once, by a draw from the same regression. The fitted object contains
     training rows.
@@ -108,7 +108,7 @@ class Donors(Conditional):
         self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
         self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
-        if len(rows) > 2:
+        if self.bandwidth == "auto" and len(rows) > 2:
             self._choose_units()
 
     def _choose_units(self) -> None:
@@ -153,11 +153,8 @@ class Donors(Conditional):
         truth = self.rows_[own]
         rates = np.repeat(_RATES, len(own) // len(_RATES))[:, None]
         masked = np.random.default_rng(0).random(truth.shape) < rates
-        grid, wider = np.array([self.bandwidth_]), 1.0
-        if self.bandwidth == "auto":
-            grid = _BANDWIDTHS
-            wider = _NARROWED * self.regression_.effective_share() ** -0.5
-        likelihoods, errors = np.zeros(len(grid)), np.zeros(len(grid))
+        wider = _NARROWED * self.regression_.effective_share() ** -0.5
+        likelihoods, errors = np.zeros((2, len(_BANDWIDTHS)))
         for rows, places in self._nearest(
             np.where(masked, np.nan, truth), self.n_donors, own
         ):
@@ -168,7 +165,7 @@ class Donors(Conditional):
             apart = apart[:, : squares.shape[1]] * holes[:, None]
             misfits = np.einsum("nkp,nkp->nk", apart, apart)
             apart *= units[self.cells_.owner]
-            for i, h in enumerate(grid):
+            for i, h in enumerate(_BANDWIDTHS):
                 with np.errstate(divide="ignore"):  # no weight, no share
                     logs = np.log(_weights(squares, edge, h)) - misfits / (2 * h**2)
                 likelihoods[i] += logsumexp(logs, axis=1).sum()
@@ -176,7 +173,7 @@ class Donors(Conditional):
                 weights = _weights(squares, edge, h * wider)
                 errors[i] += (np.einsum("nk,nkp->np", weights, apart) ** 2).sum()
         best = int(likelihoods.argmax())
-        return float(grid[best]) * wider, float(errors[best])
+        return float(_BANDWIDTHS[best]) * wider, float(errors[best])
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
         k = min(self.n_donors, n_draws or self.n_donors, len(self.rows_))
