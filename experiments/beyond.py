@@ -101,6 +101,7 @@ class Beyond(Experiment[Holes]):
             n_test=30,
             rates=(0.5,),
             n_trees=2,
+            folds=2,
             rivals=(),
         ),
         "quick": Holes(

@@ -9,6 +9,12 @@ from sklearn.datasets import dump_svmlight_file
 from noiseproof.cli import main
 
 
+@pytest.fixture(autouse=True)
+def _two_draws(monkeypatch):
+    """Contests draw what is expected twice, as with many rows."""
+    monkeypatch.setattr("noiseproof._recommend._PREDICTIONS", 0)
+
+
 @pytest.fixture
 def run(capsys):
     """Give a command in this process."""

@@ -112,7 +112,10 @@ def test_pipes_in_both_directions(files, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="needs /dev/stdout")
-@pytest.mark.parametrize("how", ["| cat > piped.npf", "> piped.npf"])
+@pytest.mark.parametrize(
+    "how",
+    ["| cat > piped.npf", pytest.param("> piped.npf", marks=pytest.mark.slow)],
+)
 def test_a_model_to_the_output_is_all_there_is(how, files, tmp_path):
     """What train has to say goes to the error stream then."""
     words = "-t kind -o /dev/stdout --folds 0"

@@ -60,7 +60,8 @@ def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     X["word"] = np.where(y > np.median(y), "high", "low")
     Q = X.mask(rng.random(X.shape) < 0.3)
     contenders = portfolio(X, y, "missing", 0.3)
-    judged = contest(contenders, X, y, "missing", 0.3, cv=2, n_repeats=1, blend=BLENDED)
+    members = {name: contenders[name] for name in BLENDED}
+    judged = contest(members, X, y, "missing", 0.3, cv=2, n_repeats=1, blend=BLENDED)
     both = replace(judged, weights={"averaged linear": 0.3, "averaged boosting": 0.7})
     assert both.choice == "blend"
     contenders["blend"] = winner(contenders, both)
