@@ -324,7 +324,8 @@ class Remembered(ClassifierMixin, BaseEstimator):
         return Remembered(self.name, self.estimator, self.memory)
 
     def fit(self, X: Any, y: Any) -> Remembered:
-        key = self.name, X.tobytes()
+        # a vote gives its members the classes as numbers
+        key = self.name, X.tobytes(), np.asarray(y).tobytes()
         self.model_ = self.memory.recall(key, clone(self.estimator).fit, X, y)
         self.classes_ = self.model_.classes_
         return self

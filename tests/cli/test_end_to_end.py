@@ -259,8 +259,9 @@ def test_the_demo(run, tmp_path):
     assert "share of cells missing (the model knows)" in page
 
 
-def test_auto_and_recommend(run, folder, tmp_path):
+def test_auto_and_recommend(run, folder, tmp_path, monkeypatch):
     """The same race, table and verdict; the winner answers for raw tables."""
+    monkeypatch.setattr("noiseproof._recommend._PREDICTIONS", 2_000)  # as users have it
     path, test = tmp_path / "model.npf", folder / "test.csv"
     data = [folder / "data.csv", "-t", "kind"]
     few = ["--folds", 2]

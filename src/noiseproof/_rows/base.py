@@ -30,7 +30,7 @@ _BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
 # and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
 # take four classes at a time, so smaller groups would save nothing. It costs time: on
 # newsgroups (20 classes) groups of 4 take 1.2 to 1.3 times as long as all at once, and
-# groups of 8 or 16 little less than that, but all at once takes 3.6 times X more memory.
+# groups of 8 or 16 little less, but all at once takes 3.6 times X more memory.
 _ARRAYS = 20
 _SMALL = 1 << 17
 _FEWEST = 4
