@@ -165,7 +165,7 @@ def recommend(
     >>> from sklearn.datasets import load_wine
     >>> from noiseproof import recommend
     >>> X, y = load_wine(return_X_y=True)
-    >>> found = recommend(X, y, "missing", 0.5, cv=3, n_repeats=1)
+    >>> found = recommend(X, y, "missing", 0.5, cv=2, n_repeats=1)
     >>> found.model.predict(X[:3])
     array([0, 0, 0])
     """

@@ -10,9 +10,10 @@ from noiseproof.cli import main
 
 
 @pytest.fixture(autouse=True)
-def _two_draws(monkeypatch):
-    """Contests draw what is expected twice, as with many rows."""
+def _short_contests(monkeypatch):
+    """Two draws of what is expected, as with many rows, and little boosting."""
     monkeypatch.setattr("noiseproof._recommend._PREDICTIONS", 0)
+    monkeypatch.setattr("noiseproof._recommend._ITERATIONS", 10)
 
 
 @pytest.fixture
