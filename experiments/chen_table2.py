@@ -50,7 +50,7 @@ class ChenTable2(Experiment[Patches]):
     paper = "Chen, Zhu, Chen and Zhang 2014, table 2 (CIFAR-10)"
     protocol = (
         "C, and the rate of dropout, by a held-out fifth of the training images, where "
-        "C grows from 0.001 on, tenfold each time, until that does worse. "
+        "C grows, from the smallest of its grid on, until that does worse. "
         "Features: nearness of whitened 6 x 6 patches to k-means centres, summed over "
         "the four quadrants of an image; 2,048 centres give the paper's 8,192 (how it "
         "made them it does not say; how near is near was set after a look at errors of "
@@ -62,7 +62,9 @@ class ChenTable2(Experiment[Patches]):
     tried = (
         "Nearness of patches by several thresholds, none of which brings Dropout-SVM "
         "below MCF-Logistic with so few images; the paper's numbers need its 50,000 "
-        "images and 8,192 features (`--full`)."
+        "images and 8,192 features (`--full`). A fifth of 800 images chooses coarsely: "
+        "by two-fold cross-validation, as it was before, Dropout-SVM erred 0.5315 "
+        "without noise and 0.5470 with dropout, so that dropout did not improve it."
     )
     sizes: ClassVar = {
         "tiny": Patches(

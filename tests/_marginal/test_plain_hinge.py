@@ -81,7 +81,9 @@ def test_best_intercept_against_all_corners(rng):
         assert loss(b) == pytest.approx(min(map(loss, corners)), rel=1e-12)
 
 
-@pytest.mark.parametrize("noise", [None, 0.0, 1e-3])
+@pytest.mark.parametrize(
+    "noise", [None, pytest.param(0.0, marks=pytest.mark.slow), 1e-3]
+)
 def test_estimator_with_several_classes(noise, rng):
     X = sp.csr_matrix(rng.poisson(0.3, size=(80, 40)).astype(float))
     y = rng.integers(3, size=80)

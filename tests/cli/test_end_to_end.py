@@ -127,7 +127,7 @@ def test_every_estimator_by_its_short_name(name, run, folder, tmp_path):
         table["count"] = np.exp(table.pop("amount").clip(-3, 2)).round()
         table.to_csv(folder / data, index=False)
     path = tmp_path / "model.npf"
-    words = ["-t", target, "--model", name, "-o", path, "--folds", 2]
+    words = ["-t", target, "--model", name, "-o", path, "--folds", 0]
     done = run("train", folder / data, *words)
     assert done.code == 0, done.err
     assert run("predict", path, folder / data).code == 0
@@ -260,6 +260,7 @@ def test_the_demo(run, tmp_path):
     assert "share of cells missing (the model knows)" in page
 
 
+@pytest.mark.slow
 def test_auto(run, folder, tmp_path, monkeypatch):
     """The winner answers for raw tables."""
     monkeypatch.undo()  # the contest is as long as users have it
