@@ -414,8 +414,12 @@ def test_a_column_may_be_named_like_a_value_of_another(run, tmp_path):
 
 
 def test_reproduce(tmp_path):
-    found = json.loads(shell("reproduce", "--list", "--json", cwd=tmp_path).out)
+    listed = shell("reproduce", "--list", cwd=tmp_path)
+    assert listed.code == 0
+    assert "wager-table3" in listed.out
+    found = json.loads(shell("reproduce", "--list", "--json").out)
     assert found["wager-table3"]
+    assert shell("reproduce").code == 2
     unknown = shell("reproduce", "nothing")
     assert unknown.code == 2
     assert "use one of" in unknown.err

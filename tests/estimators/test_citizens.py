@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import sklearn
 from problems import dataset, kind, marginal_models
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -87,14 +88,22 @@ def test_sample_weight_is_routed(model, rng):
         routed = clone(model).set_fit_request(sample_weight=True)
         pipeline = make_pipeline(MaxAbsScaler(), routed)
         pipeline.fit(X, y, sample_weight=weights)
+        last = routed.__class__.__name__.lower()
+        grid = {f"{last}__C": [0.5]}
+        # with a scorer, since a pipeline has no score request in scikit-learn 1.7
+        scorer = get_scorer("r2" if is_regressor(model) else "accuracy")
+        scorer = scorer.set_score_request(sample_weight=True)
+        search = GridSearchCV(pipeline, grid, scoring=scorer, cv=2)
+        search.fit(X, y, sample_weight=weights)
         scaled = MaxAbsScaler().fit_transform(X)
         routed.set_score_request(sample_weight=True)
-        search = GridSearchCV(routed, {"C": [0.5]}, cv=2)
-        search.fit(scaled, y, sample_weight=weights)
+        alone = GridSearchCV(routed, {"C": [0.5]}, cv=2)
+        alone.fit(scaled, y, sample_weight=weights)
     by_hand = clone(model).fit(scaled, y, sample_weight=weights)
     np.testing.assert_allclose(pipeline[-1].coef_, by_hand.coef_)
     by_hand = clone(model).set_params(C=0.5).fit(scaled, y, sample_weight=weights)
-    np.testing.assert_allclose(search.best_estimator_.coef_, by_hand.coef_)
+    np.testing.assert_allclose(search.best_estimator_[-1].coef_, by_hand.coef_)
+    np.testing.assert_allclose(alone.best_estimator_.coef_, by_hand.coef_)
     ignored = clone(model).fit(scaled, y)
     assert np.abs(ignored.coef_ - pipeline[-1].coef_).max() > 1e-3
 

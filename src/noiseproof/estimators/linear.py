@@ -49,11 +49,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     class_weight: Any = None
 
     def _set_classes(self, classes: NDArray[Any]) -> None:
-        if len(classes) == 0:
-            raise ValueError(
-                "sample_weight must have a positive entry; got none, so no row counts."
-            )
-        if len(classes) == 1:
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least 2 classes, but y has only "
                 f"1 class: {classes[0]}."
