@@ -24,8 +24,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_feature_names_in
-from sklearn.utils.validation import _check_sample_weight as _read_sample_weight
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -40,14 +39,6 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
         """Leave a method as it is."""
         return method
-
-
-def _check_sample_weight(sample_weight: Any, X: Any, **options: Any) -> Any:
-    """Read weights; scikit-learn 1.7 would take those that are all zero."""
-    weights = _read_sample_weight(sample_weight, X, **options)
-    if not weights.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
-    return weights
 
 
 def chosen_columns(transformer: Any, name: str) -> list[int]:

@@ -148,9 +148,12 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
             return X.full(1.0)
         return X.column(sample_weight, "sample_weight", weights_of, np.float64)
     rows = np.empty((X.shape[0], 0)) if is_foreign(X) else X
-    return _check_sample_weight(
+    weights: Array = _check_sample_weight(
         host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
     )
+    if not weights.any():  # which scikit-learn 1.7 takes
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def distinct(y: Any) -> tuple[NDArray[Any], Any]:

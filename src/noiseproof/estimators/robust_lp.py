@@ -20,6 +20,7 @@ from noiseproof._deletion import (
 )
 from noiseproof._rows import (
     read_training,
+    read_weights,
     remember_missing,
     stored_rows,
     without_zeros,
@@ -28,7 +29,6 @@ from noiseproof._sklearn import (
     WRAPPERS,
     Interval,
     StrOptions,
-    _check_sample_weight,
     with_callbacks,
 )
 from noiseproof._stop import Stop, reporting
@@ -201,9 +201,7 @@ class RobustLPClassifier(RobustClassifier):
         """
         self._validate_params()
         X, y = read_training(self, X, y)
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weights = read_weights(sample_weight, X)
         counted = weights > 0
         if not counted.all():
             X, y, weights = X[counted], y[counted], weights[counted]
