@@ -60,14 +60,18 @@ def _pixels(path: Path) -> Any:
 class PatchFeatures:
     """Coates, Lee and Ng 2011: distances of whitened patches to k-means centres.
 
-    Each 6 x 6 patch of an image is normalised and whitened, and centre k gets
-    max(0, mean distance - standard deviation - distance to k); these are summed over
-    the four quadrants of the image, which gives 4 features a centre, none of them
-    negative. They are scaled so that the mean feature is 1. The standard deviation is
-    our addition: it makes features that are mostly off, as those of words are.
+    Each 6 x 6 patch of an image is normalised and whitened. With the code
+    "nearest centre" it counts for the centre it is nearest to; with "near centres"
+    centre k gets max(0, mean distance - standard deviation - distance to k), where the
+    standard deviation is our addition: it makes features that are mostly off, as
+    those of words are. Both are summed over the four quadrants of the image, which
+    gives 4 features a centre, none of them negative. Counts stay counts; the others
+    are scaled so that the mean feature is 1.
 
     Parameters
     ----------
+    code : {"nearest centre", "near centres"}
+        What a patch says of the centres.
     n_centres : int
         A fourth of the number of features.
     n_patches : int
@@ -76,7 +80,10 @@ class PatchFeatures:
         Seed.
     """
 
-    def __init__(self, n_centres: int, n_patches: int = 40_000, seed: int = 0):
+    def __init__(
+        self, code: str, n_centres: int, n_patches: int = 40_000, seed: int = 0
+    ):
+        self.code = code
         self.n_centres = n_centres
         self.n_patches = n_patches
         self.seed = seed
@@ -98,7 +105,8 @@ class PatchFeatures:
         white = (patches - self.mean_) @ self.whiten_
         self.centres_ = kmeans.fit(white).cluster_centers_
         self.scale_ = 1.0
-        self.scale_ = 1 / float(self.transform(images[:500]).mean())
+        if self.code == "near centres":
+            self.scale_ = 1 / float(self.transform(images[:500]).mean())
         return self
 
     def transform(self, images: Any) -> Any:
@@ -118,10 +126,17 @@ class PatchFeatures:
         white = (patches - mean) @ whiten
         squares = (white**2).sum(axis=1)[:, None] - 2 * white @ centres.T
         squares += (centres**2).sum(axis=1)
-        distance = squares.clip(0) ** 0.5
-        middle = distance.mean(axis=1)[:, None]
-        spread = ((distance - middle) ** 2).mean(axis=1)[:, None] ** 0.5
-        active = (middle - spread - distance).clip(0).reshape(n, side, side, -1)
+        if self.code == "nearest centre":
+            numbers = _like(images, np.arange(self.n_centres))
+            active = (numbers == squares.argmin(axis=1)[:, None]) * _like(
+                images, np.ones(())
+            )
+        else:
+            distance = squares.clip(0) ** 0.5
+            middle = distance.mean(axis=1)[:, None]
+            spread = ((distance - middle) ** 2).mean(axis=1)[:, None] ** 0.5
+            active = (middle - spread - distance).clip(0)
+        active = active.reshape(n, side, side, -1)
         half = side // 2
         quadrants = [
             active[:, rows, columns].sum(axis=(1, 2))

@@ -63,6 +63,7 @@ def _name(page):
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_snippets_run(page, tmp_path, monkeypatch):
     """All Python of a page, from top to bottom, as a reader would type it.
@@ -93,6 +94,7 @@ def _check_session(code, names, page):
     assert not failed, "".join(said)
 
 
+@pytest.mark.whole
 def test_numbers_beside_the_snippets_on_missing_cells():
     """A comment behind an expression starts with what the expression gives."""
     text = (DOCS / "missing.md").read_text("utf-8")

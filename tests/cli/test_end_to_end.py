@@ -25,6 +25,8 @@ from noiseproof.estimators import ESTIMATORS
 from noiseproof.evaluation import certify, robustness_curve
 from noiseproof.tables import read_table
 
+pytestmark = pytest.mark.whole
+
 FORMATS = [
     "data.csv",
     "data.tsv",

@@ -13,6 +13,8 @@ import pytest
 
 import noiseproof
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def files(folder, model, tmp_path):

@@ -20,7 +20,10 @@ from noiseproof._rows import ClusterError  # noqa: E402
 SIZES = even(1200, 6)
 MODEL = DropoutSVC(0.2, tol=1e-9)
 LONG = DropoutLogisticRegression(0.2, tol=1e-12, solver="lbfgs", warm_start=True)
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture

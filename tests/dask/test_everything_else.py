@@ -22,7 +22,10 @@ from noiseproof.evaluation import (  # noqa: E402
     robustness_curve,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from experiments.data import READERS
 from experiments.images import PatchFeatures
 from experiments.made import MADE
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_tiny_version_writes_table_page_and_plot(name, tmp_path, monkeypatch):
@@ -72,14 +74,23 @@ def test_unknown_names_are_refused_in_one_sentence():
         run(next(iter(EXPERIMENTS)), "huge")
 
 
-def test_features_of_images_are_the_same_in_torch(rng):
+@pytest.mark.parametrize("code", EXPERIMENTS["chen-table2"].sizes["full"].codes)
+def test_features_of_images_are_the_same_in_torch(rng, code):
     torch = pytest.importorskip("torch")
     images = rng.random((30, 12, 12, 3)).astype(np.float32)
-    features = PatchFeatures(5, 200).fit(images)
+    features = PatchFeatures(code, 5, 200).fit(images)
     expected = features.transform(images)
     assert expected.shape == (30, 20)
     found = features.transform(torch.asarray(images))
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_each_patch_counts_once_for_its_nearest_centre(rng):
+    images = rng.random((30, 12, 12, 3)).astype(np.float32)
+    features = PatchFeatures("nearest centre", 5, 200).fit(images)
+    counts = features.transform(images)
+    np.testing.assert_array_equal(counts, np.round(counts))
+    np.testing.assert_array_equal(counts.sum(axis=1), 7 * 7)
 
 
 def test_processes_give_the_same_rows():

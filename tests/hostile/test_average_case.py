@@ -193,11 +193,14 @@ def test_the_collector_is_not_touched(data, monkeypatch):
     assert not calls
 
 
-def test_many_classes_are_solved_in_groups(rng, monkeypatch):
-    from noiseproof._rows import base
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_many_classes_are_solved_in_groups(rng, monkeypatch, container):
+    from noiseproof._rows import base, csr
 
+    monkeypatch.setattr(csr.CSRDesign, "groups_at_once", 2)
     X = rng.normal(size=(200, 10))
     y = (X @ rng.normal(size=(10, 7))).argmax(axis=1)
+    X = container(X)
     together = DropoutSVC(tol=1e-10).fit(X, y)
     monkeypatch.setattr(base, "_SMALL", 3 * 200)
     monkeypatch.setattr(base, "_FEWEST", 1)

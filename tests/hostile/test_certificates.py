@@ -38,6 +38,8 @@ from noiseproof import (
 )
 from noiseproof.evaluation import certify
 
+pytestmark = pytest.mark.whole
+
 FAMILIES = {
     "logistic": (LogisticRegression(), True),
     "linear svc": (LinearSVC(random_state=0), True),

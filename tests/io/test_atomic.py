@@ -13,6 +13,7 @@ from noiseproof.io import atomic_write
 from noiseproof.noise import Dropout
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kill_during_save_a_hundred_times(tmp_path):
     script = Path(__file__).parents[1] / "helpers" / "crash.py"

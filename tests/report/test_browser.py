@@ -9,6 +9,8 @@ import pytest
 from noiseproof import DropoutSVC
 from noiseproof.report import Plan, gather, render
 
+pytestmark = pytest.mark.whole
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="needs the Python package playwright"

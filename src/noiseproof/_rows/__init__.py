@@ -69,7 +69,12 @@ from noiseproof._rows.reading import (
     read_weights,
     remember_missing,
 )
-from noiseproof._rows.threads import Workers, available_threads, one_blas_thread
+from noiseproof._rows.threads import (
+    Workers,
+    available_threads,
+    one_blas_thread,
+    side_by_side,
+)
 
 __all__ = [
     "DESIGNS",
@@ -132,6 +137,7 @@ __all__ = [
     "row_products",
     "shared_draws",
     "sparse_blocks",
+    "side_by_side",
     "stack",
     "stored_features",
     "stored_rows",

@@ -28,9 +28,8 @@ _BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
 
 # Classes are solved in groups. A solver keeps some twenty arrays of a number per class
 # and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
-# take four classes at a time, so smaller groups would save nothing. It costs time: on
-# newsgroups (20 classes) groups of 4 take 1.2 to 1.3 times as long as all at once, and
-# groups of 8 or 16 little less, but all at once takes 3.6 times X more memory.
+# take four classes at a time, so smaller groups would save nothing. On newsgroups (20
+# classes) all at once takes 3.6 times X more memory, and no less processor time.
 _ARRAYS = 20
 _SMALL = 1 << 17
 _FEWEST = 4
@@ -127,11 +126,27 @@ class Design:
         """Number of stored entries."""
         return self.shape[0] * self.shape[1]
 
+    # solvers that work on these rows at the same time, and share the threads
+    sharing: int = 1
+
     @property
     def classes_at_once(self) -> int:
         """Classes that are solved together."""
         room = max(_SMALL, self.n_stored // _ARRAYS)
         return max(_FEWEST, room // max(self.shape))
+
+    def needs_cores(self, k: int) -> bool:
+        """Whether passes for `k` classes share the cores without the help of BLAS."""
+        return self.in_blocks
+
+    @property
+    def groups_at_once(self) -> int:
+        """Groups of such classes that are solved side by side."""
+        return 1
+
+    def shared(self, n: int) -> Design:
+        """The same rows, for one of `n` solvers that work at the same time."""
+        return self
 
     def full(self, value: float, k: int | None = None) -> Any:
         """The same value for every row, (n,), or a row of them per class, (k, n)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,9 @@ _ENTRIES_PER_THREAD = 400_000
 # With fewer of them threads share rows: classes go in fours and may not come out even
 _CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
+# Two groups of classes at a time leave less of the work to one thread, and keep what
+# solvers store at twice the size of X
+_GROUPS = 2
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
 
@@ -56,6 +60,21 @@ class CSRDesign(Design):
         from noiseproof._rows.lanes import WIDTHS
 
         return WIDTHS
+
+    def needs_cores(self, k: int) -> bool:
+        return len(self._parts(min(k, self.classes_at_once))) > 1
+
+    @property
+    def groups_at_once(self) -> int:
+        return min(_GROUPS, self._workers.count)
+
+    def shared(self, n: int) -> Design:
+        if n == 1:
+            return self
+        rows = copy(self)
+        rows.sharing, rows._shares = n, {}
+        rows._workers = Workers(blas=False, sharing=n)
+        return rows
 
     def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
         from noiseproof._rows.grouped import GroupedDesign

@@ -43,7 +43,7 @@ class GroupedDesign(CSRDesign):
         self._plain, self.shape, self.labels = plain, plain.shape, labels
         self._indptr, self._indices, self._data = arrays
         self._scale = scale
-        self._workers = Workers(blas=False)
+        self._workers = Workers(blas=False, sharing=plain.sharing)
         self._shares = {}
         dense = len(self._indices) != len(self._data)
         narrow = labels.astype(np.uint32)

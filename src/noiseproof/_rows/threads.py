@@ -27,16 +27,19 @@ class Workers:
     blas : bool
         Whether the work calls BLAS. Then that gets one thread in each of ours: its own
         spin-waiting costs more than it brings on narrow products.
+    sharing : int
+        How many pools work at the same time: each has its part of the threads.
     """
 
-    def __init__(self, blas: bool) -> None:
+    def __init__(self, blas: bool, sharing: int = 1) -> None:
         self._limits = one_blas_thread if blas else nullcontext
+        self._sharing = sharing
         self._pool: ThreadPoolExecutor | None = None
 
     @cached_property
     def count(self) -> int:
         """Threads there may be; a question that takes longer than a little work."""
-        return available_threads()
+        return max(1, available_threads() // self._sharing)
 
     def at_most(self, wanted: int) -> int:
         """Threads for work that `wanted` of them would share."""
@@ -55,6 +58,39 @@ class Workers:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.count)
             return list(self._pool.map(work, parts))
+
+
+def side_by_side(
+    work: Callable[[Part, int, threading.Event], Out], parts: Sequence[Part], n: int
+) -> list[Out]:
+    """Results of `work` for each part, `n` of them at a time, then those left over.
+
+    It is told how many work at the same time. If one fails, or the user interrupts
+    them, all others see that the event is set, and should end.
+    """
+    failed = threading.Event()
+
+    def attempt(part: Part, together: int) -> Out:
+        try:
+            return work(part, together, failed)
+        except BaseException:
+            failed.set()
+            raise
+
+    even = len(parts) - len(parts) % n
+    found: list[Out] = []
+    for some in (parts[:even], parts[even:]):
+        together = min(n, len(some))
+        if together == 1:
+            found += [attempt(part, 1) for part in some]
+        elif some:
+            with ThreadPoolExecutor(together) as pool:
+                try:
+                    found += pool.map(attempt, some, [together] * len(some))
+                except BaseException:
+                    failed.set()
+                    raise
+    return found
 
 
 class one_blas_thread:  # noqa: N801

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
+from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from noiseproof._rows import (
     read_unlabeled,
     read_weights,
     remember_missing,
+    side_by_side,
 )
 from noiseproof._sklearn import (
     WRAPPERS,
@@ -133,16 +135,17 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 for Z in read_unlabeled(self, X_unlabeled)
             ]
 
-            def objective(classes: slice) -> Objective:
+            def objective(classes: slice, sharing: int) -> Objective:
                 return marginal_objective(
-                    design, Y[classes].astype(np.float64), self.C * weights, noise,
-                    loss, self.fit_intercept, unlabeled=unlabeled,
+                    design.shared(sharing), Y[classes].astype(np.float64),
+                    self.C * weights, noise, loss, self.fit_intercept,
+                    unlabeled=[part.shared(sharing) for part in unlabeled],
                     unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
                 )  # fmt: skip
 
             shape = (len(Y), X.shape[1] + self.fit_intercept)
-            # idle threads of BLAS would wait here on the cores that the blocks need
-            limit = one_blas_thread() if design.in_blocks else nullcontext()
+            # idle threads of BLAS wait on the cores that passes over the data need
+            limit = one_blas_thread() if design.needs_cores(len(Y)) else nullcontext()
             with reporting(self, X, y) as report, limit:
                 done = self._minimize(
                     solver, objective, design, shape, report, numpy_type(X)
@@ -161,7 +164,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     def _minimize(
         self,
         solver: Solver,
-        objective: Callable[[slice], Objective],
+        objective: Callable[[slice, int], Objective],
         design: Design,
         shape: tuple[int, int],
         report: Any,
@@ -172,21 +175,28 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         If a cluster fails, the last step is what the model keeps, for a warm start.
         """
         theta, values = self._start(shape), np.full(shape[0], np.nan)
-        self.n_iter_, known = 0, True
+        size = design.classes_at_once
+        groups = [slice(low, low + size) for low in range(0, len(theta), size)]
+        # who listens is told of one step after another
+        at_once = 1 if report or len(groups) == 1 else design.groups_at_once
+
+        def solve(classes: slice, sharing: int, failed: Event) -> tuple[int, bool]:
+            tell = report or (lambda *step: failed.is_set())
+            keep = partial(theta[classes].__setitem__, ...)
+            kept = keep if design.in_blocks else None
+            stop = Stop(self.tol, self.max_iter, tell, kept)
+            first = design.hold(theta[classes].copy())
+            end = minimize(solver, objective(classes, sharing), first, stop)
+            theta[classes], values[classes] = host(end.point.theta), end.point.value
+            return end.n_iter, end.converged or end.stopped
+
+        self.n_iter_ = 0
         try:
-            for low in range(0, len(theta), design.classes_at_once):
-                classes = slice(low, low + design.classes_at_once)
-                keep = partial(theta[classes].__setitem__, ...)
-                kept = keep if design.in_blocks else None
-                stop = Stop(self.tol, self.max_iter, report, kept)
-                first = design.hold(theta[classes].copy())
-                end = minimize(solver, objective(classes), first, stop)
-                theta[classes], values[classes] = host(end.point.theta), end.point.value
-                self.n_iter_ = max(self.n_iter_, end.n_iter)
-                known &= end.converged or end.stopped
+            ends = side_by_side(solve, groups, at_once)
         finally:
             self._unpack(theta, values, dtype)
-        return known
+        self.n_iter_ = max(n_iter for n_iter, _ in ends)
+        return all(known for _, known in ends)
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
         """Loss, noise and solver from the parameters, or one clear sentence."""
