@@ -70,7 +70,9 @@ class ChenFig1(Experiment[Levels]):
         "The losses differ by less than a draw of 400 test reviews, as one split of "
         "the `-text` sets has, can tell. So each claim about MCF-Quadratic is also "
         "judged on the training reviews held out in cross-validation, which are more "
-        "(held out). More levels, folds and splits are in `--full`."
+        "(held out). With all levels, five folds and five splits the claims that fail "
+        "are on `kitchen-text` alone, where the two differ by at most 0.0075, with "
+        "standard errors of 0.003 to 0.008."
     )
     sizes: ClassVar = {
         "tiny": Levels(

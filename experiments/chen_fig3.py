@@ -65,7 +65,8 @@ class ChenFig3(Experiment[Nightmare]):
     )
     tried = (
         "What the paper leaves open was varied on 1,000 training digits and judged on "
-        "other training digits (`python benchmarks/nightmare.py`). Without an "
+        "other training digits (`python benchmarks/nightmare.py`); with all of them "
+        "the order is the same. Without an "
         "intercept MCF-Logistic errs least: 0.168, 0.214 and 0.353 at 50, 70 and 90 % "
         "dead pixels, Dropout-SVM 0.180, 0.233 and 0.408. Part of that is the bound on "
         "the expected hinge: with `expectation='gaussian'` it is 0.171, 0.218 and "

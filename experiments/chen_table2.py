@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -22,13 +22,18 @@ from experiments.experiment import (
     close,
     distinct,
     mean,
+    select,
 )
 from experiments.images import Images, PatchFeatures, on_gpu
 from experiments.tuning import held_out_walk
 from noiseproof.noise import Dropout, Noise, Poisson
 
-_CODES = ("nearest centre", "near centres")
 _OURS = ("Dropout-SVM", "Dropout-Logistic")
+# MCF-Logistic takes ten times longer than the others, so it sees one code only
+_MODELS = {
+    "near centres": tuple(MODELS),
+    "nearest centre": (*_OURS, "MCF-Quadratic"),
+}
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Patches(Settings):
     n_test: int = 10_000
     n_centres: int = 2048
     n_patches: int = 40_000
-    codes: tuple[str, ...] = _CODES
-    rates: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
+    codes: tuple[str, ...] = tuple(_MODELS)
+    rates: tuple[float, ...] = (0.3, 0.5, 0.7)
     penalties: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
@@ -54,20 +59,27 @@ class ChenTable2(Experiment[Patches]):
     protocol = (
         "C, and the rate of dropout, by a held-out fifth of the training images, where "
         "C grows, from the smallest of its grid on, until that does worse. "
-        "Features: nearness of whitened 6 x 6 patches to k-means centres, summed over "
-        "the four quadrants of an image; 2,048 centres give the paper's 8,192 (how it "
-        "made them it does not say; how near is near was set after a look at errors of "
-        "a few choices on 1,000 images, test images among them). The images are "
+        "Features: whitened 6 x 6 patches by k-means centres, summed over the four "
+        "quadrants of an image; 2,048 centres give the paper's 8,192. How a patch was "
+        "coded the paper does not say, so two codes are shown: how near it is to each "
+        "of the centres near it (how near is near was set after a look at errors of a "
+        "few choices on 1,000 images, test images among them), or a count for the "
+        "nearest centre alone. MCF-Logistic, whose number the paper cites from others, "
+        "has the first code only. The images are "
         "CIFAR-10 where the data folder has it, else MNIST; the column "
         "`data` of the CSV file says which, and the paper's numbers are for CIFAR-10 "
         "with 50,000 training images."
     )
     tried = (
-        "Nearness of patches by several thresholds, none of which brings Dropout-SVM "
-        "below MCF-Logistic with so few images; the paper's numbers need its 50,000 "
-        "images and 8,192 features (`--full`). A fifth of 800 images chooses coarsely: "
-        "by two-fold cross-validation, as it was before, Dropout-SVM erred 0.5315 "
-        "without noise and 0.5470 with dropout, so that dropout did not improve it."
+        "How a patch is coded decides. With counts of nearest centres all models err "
+        "about as they do in the paper, and dropout helps each of them, as it says. "
+        "Degrees of nearness tell much more of an image: without noise all models err "
+        "less than any of the paper does with it, and dropout at rates of 0.3 and more "
+        "only hurts. With 0.1 in the grid, too, that rate was chosen for them, with "
+        "errors of 0.2437 (Dropout-SVM), 0.2446 (Dropout-Logistic) and 0.2576 "
+        "(MCF-Quadratic), still more than without noise; for counts the choice stayed "
+        "0.3. A user should want the better features, and dropout where features are "
+        "sparse counts."
     )
     sizes: ClassVar = {
         "tiny": Patches(
@@ -86,7 +98,7 @@ class ChenTable2(Experiment[Patches]):
     layout = Layout(x="noise", panel="code")
     printed: ClassVar = {
         (code, noise, model): error
-        for code in _CODES
+        for code in _MODELS
         for model, errors in {
             "Dropout-SVM": (0.322, 0.309, 0.294),
             "Dropout-Logistic": (0.312, 0.302, 0.293),
@@ -105,7 +117,7 @@ class ChenTable2(Experiment[Patches]):
         for code in settings.codes:
             name, *split = featurised(data["images"], code, settings)
             for noise, levels in noises.items():
-                for label in MODELS:
+                for label in _MODELS[code]:
                     shared = {
                         "data": name,
                         "code": code,
@@ -117,22 +129,23 @@ class ChenTable2(Experiment[Patches]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         return [
-            claim
-            for code in distinct(rows, "code")
-            for claim in _claims(code, partial(mean, rows, "error", code=code))
+            claim for code in distinct(rows, "code") for claim in _claims(rows, code)
         ]
 
 
-def _claims(code: str, error: Callable[..., float]) -> Iterator[Claim]:
+def _claims(rows: Sequence[Row], code: str) -> Iterator[Claim]:
     """The paper's claims, for the features of one code."""
-    for model in (*_OURS, "MCF-Logistic"):
-        yield below(
-            f"{code}: dropout improves {model}",
-            error(model=model, noise="dropout"),
-            error(model=model, noise="none"),
-            4,
-        )
-    for model in _OURS:
+    error = partial(mean, rows, "error", code=code)
+    models = distinct(select(rows, code=code), "model")
+    for model in models:
+        if model != "MCF-Quadratic":
+            yield below(
+                f"{code}: dropout improves {model}",
+                error(model=model, noise="dropout"),
+                error(model=model, noise="none"),
+                4,
+            )
+    for model in _OURS if "MCF-Logistic" in models else ():
         yield close(
             f"{code}: {model} is comparable with MCF-Logistic under dropout",
             error(model=model, noise="dropout"),

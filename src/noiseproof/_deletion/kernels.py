@@ -372,21 +372,23 @@ def best_thresholds(data, indices, indptr, label, weights, totals, out):
     for j in range(len(out)):
         start, stop = indptr[j], indptr[j + 1]
         x = data[start:stop].copy()
-        zeros[:] = totals
+        for c in range(len(totals)):  # slices and sums of arrays: 4 s more to compile
+            zeros[c] = totals[c]
+            left[c] = 0.0
         for t in range(len(x)):
             if np.isnan(x[t]):
                 x[t] = 0.0
             i = indices[start + t]
             zeros[label[i]] -= weights[i]
         order = np.argsort(x)
-        left[:] = 0.0
         best = 0.0
         passed = False
         for k in range(len(order)):
             value = x[order[k]]
             if not passed and value >= 0:
                 best = max(best, _information(left, totals, total))
-                left += zeros
+                for c in range(len(totals)):
+                    left[c] += zeros[c]
                 passed = True
                 if value > 0:
                     best = max(best, _information(left, totals, total))
