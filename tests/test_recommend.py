@@ -14,6 +14,8 @@ from noiseproof._recommend import is_quantity
 from noiseproof.noise import Gaussian
 from noiseproof.tables import TableEncoder
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.mark.parametrize(
     ("load", "floor"),

@@ -9,6 +9,8 @@ from commands import frame
 import noiseproof
 from noiseproof.noise import Dropout
 
+pytestmark = pytest.mark.whole
+
 DATA = ("data.csv", "-t", "kind")
 MODEL = ("model.npf", *DATA)
 SENSORS = ("--groups", "sensors.json")

@@ -13,7 +13,10 @@ typer = pytest.importorskip("typer")
 import noiseproof  # noqa: E402
 from noiseproof.cli import cluster, main  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture

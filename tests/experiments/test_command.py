@@ -11,6 +11,8 @@ from experiments import __main__ as command
 from experiments.__main__ import main
 from experiments.runner import Report
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 
 

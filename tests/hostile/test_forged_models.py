@@ -26,6 +26,8 @@ from noiseproof.io import FileFormatError
 from noiseproof.io.model import MAGIC, pack
 from noiseproof.tables import TableEncoder
 
+pytestmark = pytest.mark.whole
+
 
 def refusal(model, tmp_path):
     """The sentence with which a forged model is refused."""

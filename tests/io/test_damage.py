@@ -18,6 +18,8 @@ from noiseproof import DropoutSVC
 from noiseproof.io import FileFormatError
 from noiseproof.io.model import MAGIC, pack, unpack
 
+pytestmark = pytest.mark.whole
+
 DEEDS = ("os.system", "subprocess.Popen", "os.posix_spawn", "os.exec", "os.fork")
 DEEDS += ("pickle.find_class", "socket.connect", "shutil.rmtree", "os.remove")
 WITNESSED, WATCHING = [], [False]

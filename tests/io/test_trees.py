@@ -51,6 +51,7 @@ def test_they_come_back(grown, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("labels", [3, 100])
 def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     """Text columns and holes included; the file answers like the model."""
