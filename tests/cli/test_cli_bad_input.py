@@ -78,6 +78,7 @@ def test_bad_commands(run, folder, tmp_path):
     assert not output.exists()
 
 
+@pytest.mark.whole
 def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     words = [model, folder / "test.csv"]
     said(run("evaluate", *words, "--levels", "a,b"), 2, "--levels a,b: use numbers")

@@ -15,6 +15,8 @@ from sklearn.preprocessing import StandardScaler
 import noiseproof
 from noiseproof.estimators import ESTIMATORS
 
+pytestmark = pytest.mark.whole
+
 FAST = ("--folds", "0")
 
 
@@ -184,7 +186,6 @@ def test_train_shows_scores_on_rows_held_out(data, run, tmp_path):
         assert words in shown.out
 
 
-@pytest.mark.whole
 def test_recommend_for_groups(run, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))

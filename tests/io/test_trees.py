@@ -27,6 +27,8 @@ from noiseproof.evaluation import contest
 from noiseproof.io import FileFormatError
 from noiseproof.io.model import pack, unpack
 
+pytestmark = pytest.mark.whole
+
 GROWN = {
     "binary": (HistGradientBoostingClassifier, 2),
     "three classes": (HistGradientBoostingClassifier, 3),
@@ -51,7 +53,6 @@ def test_they_come_back(grown, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("labels", [3, 100])
 def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     """Text columns and holes included; the file answers like the model."""

@@ -32,6 +32,7 @@ from noiseproof._rows import (
     one_blas_thread,
     read_new,
     read_training,
+    read_weights,
     remember_missing,
     values,
     without_zeros,
@@ -42,7 +43,6 @@ from noiseproof._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
-    _check_sample_weight,
     with_callbacks,
 )
 from noiseproof._stop import Stop, reporting
@@ -71,15 +71,6 @@ class InvariantEstimator(CallbackSupportMixin):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    @staticmethod
-    def _weights(X: Any, sample_weight: Any) -> Array:
-        weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
-        if not weights.any():
-            raise ValueError("sample_weight is zero for all rows; some must count.")
-        return np.asarray(weights)
 
     def _solve(self, risk: Any, X: Any, y: Any) -> InvariantResult:
         rng = check_random_state(self.random_state)
@@ -275,7 +266,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
             self.__dict__.pop(name, None)  # an earlier fit may have had another kernel
         X, y = read_training(self, X, y)
-        weights = self._weights(X, sample_weight)
+        weights = read_weights(sample_weight, X)
         counted, dtype = np.flatnonzero(weights), X.dtype
         labels = self._encode(y[counted])
         if remember_missing(self, X, afresh=True):

@@ -16,7 +16,7 @@ from noiseproof._invariant import (
     StructuredRisk,
     merge_equal_rows,
 )
-from noiseproof._rows import read, read_training
+from noiseproof._rows import read, read_training, read_weights
 from noiseproof._sklearn import with_callbacks
 from noiseproof.attacks import Attack
 from noiseproof.estimators.invariant_svc import InvariantEstimator
@@ -156,7 +156,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
 
     def _read_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         X, y = read_training(self, X, y, **_COMPLETE)
-        weights = self._weights(X, sample_weight)
+        weights = read_weights(sample_weight, X)
         check_classification_targets(y)
         counted = np.flatnonzero(weights)
         X, y = X[counted], y[counted]
@@ -167,7 +167,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     def _read_list(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} examples, but y has {len(y)}.")
-        weights = self._weights(np.empty((len(X), 1)), sample_weight)
+        weights = read_weights(sample_weight, np.empty((len(X), 1)))
         counted = np.flatnonzero(weights)
         return [X[i] for i in counted], [y[i] for i in counted], weights[counted]
 
