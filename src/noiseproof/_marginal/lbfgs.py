@@ -14,6 +14,9 @@ from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
 _CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
+# To measure takes some ten passes, so not before the scaled gradient promises less than
+# this many times the accuracy: that saves a quarter of the time on books and kitchen
+_NEAR = 100.0
 
 
 def lbfgs(start: Objective, stop: Stop) -> Solution:
@@ -79,10 +82,11 @@ class _Run:
         self.steps += 1
         gradient2 = np.sum((point.gradient / self.scale) ** 2, axis=1)
         norm2 = float(gradient2.sum())
-        if norm2 <= _CHECK * self.norm2_at_check:
+        relative = 0.5 * gradient2 / point.size
+        near = np.all(relative <= _NEAR * self.stop.tol)
+        if near and norm2 <= _CHECK * self.norm2_at_check:
             self.norm2_at_check = norm2
             self.reached = self.measure(point)
-        relative = 0.5 * gradient2 / point.size
         self.stopped = self.stop.tell(self.steps, point.value, relative, point.theta)
         if self.reached or self.stopped:
             raise StopIteration
