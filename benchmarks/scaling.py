@@ -6,9 +6,11 @@ python benchmarks/scaling.py memory newsgroups   # 20 classes; needs the data
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -72,17 +74,28 @@ def memory(kind: str) -> None:
     size = sum(array.nbytes for array in arrays)
     some = slice(None, None, max(1, len(y) // 500))
     DropoutSVC(0.5, C=0.01).fit(X[some], y[some])  # compile before measuring
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    # fill what the peak had left free, so that growth is seen from here
-    with open("/proc/self/statm") as status:
-        now = int(status.read().split()[1]) * resource.getpagesize()
-    filler = np.ones(max(0, before - now), dtype=np.uint8)
+    # give back what was freed, which the fit would else use again unseen
+    ctypes.CDLL("libc.so.6").malloc_trim(0)
+    before, peak, ended = resident(), [0], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.002):
+            peak[0] = max(peak[0], resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     DropoutSVC(0.5, C=0.01).fit(X, y)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    del filler
-    added = after - before
+    ended.set()
+    watcher.join()
+    added = peak[0] - before
     print(f"{kind}: X {size / 2**20:.0f} MiB, a fit adds {added / 2**20:.0f} MiB: "
           f"peak {1 + added / size:.2f} times X")  # fmt: skip
+
+
+def resident() -> int:
+    """Bytes of memory that this process has now; Linux only."""
+    with open("/proc/self/statm") as status:
+        return int(status.read().split()[1]) * resource.getpagesize()
 
 
 if __name__ == "__main__":

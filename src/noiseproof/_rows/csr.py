@@ -21,9 +21,10 @@ _ENTRIES_PER_THREAD = 400_000
 # With fewer of them threads share rows: classes go in fours and may not come out even
 _CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
-# Two groups of classes at a time leave less of the work to one thread, and keep what
-# solvers store at twice the size of X
+# Two groups of classes at a time leave less of the work to one thread. It is done where
+# what a solver keeps of one is small: some 32 MiB, or no more numbers than X has
 _GROUPS = 2
+_ROOM = 1 << 22
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
 
@@ -66,7 +67,8 @@ class CSRDesign(Design):
 
     @property
     def groups_at_once(self) -> int:
-        return min(_GROUPS, self._workers.count)
+        fits = self.state_size <= max(_ROOM, self.n_stored)
+        return min(_GROUPS, self._workers.count) if fits else 1
 
     def shared(self, n: int) -> Design:
         if n == 1:
