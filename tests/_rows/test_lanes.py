@@ -16,9 +16,16 @@ def _along_a_row(table, width, x, out):
 
 @numba.njit
 def _down_a_column(table, width, x, out):
-    a = column(table, 2, 1, width)
-    b = column(table, 1, 0, width)
-    put_column(out, 1, 1, zero(width) + x * (a * b) + b)
+    a = column(table, 1, 2, 6, width)
+    b = column(table, 0, 1, 6, width)
+    put_column(out, 1, 1, 6, zero(width) + x * (a * b) + b)
+
+
+@numba.njit
+def _past_the_end(table, width, out):
+    a = column(table, 0, 4, 6, width)
+    put_lanes(out, 0, 0, a)
+    put_column(out, 5, 4, 6, a)
 
 
 @pytest.mark.parametrize("width", WIDTHS, ids=len)
@@ -33,3 +40,16 @@ def test_lanes_add_and_multiply_like_floats(width, rng):
     out = np.zeros((6, 6))
     _down_a_column(np.ascontiguousarray(table.T), width, 1.5, out)
     np.testing.assert_allclose(out.T, expected, rtol=1e-14)
+
+
+def test_where_rows_end_the_last_one_is_repeated_and_nothing_is_written(rng):
+    table, out = rng.normal(size=(6, 6)), np.zeros((7, 6))
+    _past_the_end(table, WIDTHS[0], out)
+    np.testing.assert_array_equal(out[0, :4], table[[4, 5, 5, 5], 0])
+    np.testing.assert_array_equal(out[4:, 5], [*table[4:, 0], 0])
+
+
+def test_a_table_whose_rows_are_not_in_one_piece_is_refused(rng):
+    table = rng.normal(size=(6, 12))[:, ::2]
+    with pytest.raises(numba.TypingError):
+        _along_a_row(table, WIDTHS[0], 1.5, np.zeros((6, 6)))

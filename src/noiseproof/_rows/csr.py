@@ -110,13 +110,14 @@ class CSRDesign(Design):
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
     def _run(self, kernel: Callable[..., None], part: _Part, *arguments: Any) -> None:
-        """Run a kernel on a share: four classes at a time, then those that are left."""
+        """Run a kernel on a share: four classes at a time, which cost less than two."""
         lo, hi, start, end = part
-        for width in self._widths:
-            stop = end - (end - start) % len(width)
-            if stop > start:
-                kernel(*self._csr, lo, hi, start, stop, width, *arguments)
-            start = stop
+        four, one = self._widths
+        stop = end - ((end - start) % 4 == 1)
+        if stop > start:
+            kernel(*self._csr, lo, hi, start, stop, four, *arguments)
+        if stop < end:
+            kernel(*self._csr, lo, hi, stop, end, one, *arguments)
 
     def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
         """Run a kernel whose outputs are per row, so that threads cannot collide."""
@@ -181,10 +182,10 @@ class CSRDesign(Design):
         out, sums = self._scatter(
             self._kernels.product,
             len(P),
-            *(P, S, h.mm, h.mv, h.vv, a0[None], e0[None], power == 2),
-            shapes=[S.shape, (2, len(P))],
+            *(P, S, h.mm, h.mv, h.vv, np.stack([a0, e0], axis=1), power == 2),
+            shapes=[S.shape, (len(P), 2)],
         )
-        return out, sums[0], sums[1]
+        return out, sums[:, 0], sums[:, 1]
 
     def _matrix(self) -> Any:
         signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]

@@ -96,10 +96,10 @@ class GroupedDesign(CSRDesign):
         T = np.ascontiguousarray(self._scale * P)
         out, sums = self._scatter(
             self._kernels.product,
-            *(len(P), *self._groups, P, S, T, *h, a0[None], e0[None]),
-            shapes=[S.shape, (2, len(P))],
+            *(len(P), *self._groups, P, S, T, *h, np.stack([a0, e0], axis=1)),
+            shapes=[S.shape, (len(P), 2)],
         )
-        return out, sums[0], sums[1]
+        return out, sums[:, 0], sums[:, 1]
 
     @cached_property
     def _members(self) -> Array:

@@ -34,7 +34,7 @@ def moments(
     table = np.empty((W.shape[1], 2 * n_lanes))
     sums = np.zeros((n_groups, n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (W, S))
+        _fill(table, k, k_hi, width, (W, S))
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
@@ -50,8 +50,8 @@ def moments(
                 mean = mean + xw
                 variance = variance + xw * lanes(sums, labels[j], 0, width)
             _clear(sums, indices, labels, start, stop, shift, width)
-            put_column(m, k, i, mean)
-            put_column(v, k, i, variance)
+            put_column(m, i, k, k_hi, mean)
+            put_column(v, i, k, k_hi, variance)
 
 
 @compiled_in_any_order
@@ -63,7 +63,7 @@ def directions(
     table = np.empty((P.shape[1], 3 * n_lanes))
     sums = np.zeros((n_groups, 2 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (P, S, T))
+        _fill(table, k, k_hi, width, (P, S, T))
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
@@ -86,9 +86,9 @@ def directions(
                 cross = cross + xp * lanes(sums, g, 0, width)
                 own = own + xp * lanes(sums, g, n_lanes, width)
             _clear(sums, indices, labels, start, stop, shift, width)
-            put_column(a, k, i, mean)
-            put_column(e, k, i, 2.0 * cross)
-            put_column(u, k, i, own)
+            put_column(a, i, k, k_hi, mean)
+            put_column(e, i, k, k_hi, 2.0 * cross)
+            put_column(u, i, k, k_hi, own)
 
 
 @compiled_in_any_order
@@ -100,12 +100,12 @@ def pullback(
     table = np.empty((S.shape[1], 2 * n_lanes))
     sums = np.zeros((n_groups, n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (S,))
+        _fill(table, k, k_hi, width, (S,))
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
-            a = column(A, k, i, width)
-            b = 2.0 * column(B, k, i, width)
+            a = column(A, i, k, k_hi, width)
+            b = 2.0 * column(B, i, k, k_hi, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 xs = numba.float64(data[t]) * lanes(table, j, 0, width)
@@ -117,7 +117,7 @@ def pullback(
                 o = o + x * (a + b * lanes(sums, labels[j], 0, width))
                 put_lanes(table, j, n_lanes, o)
             _clear(sums, indices, labels, start, stop, shift, width)
-        _collect(table, k, width, n_lanes, out)
+        _collect(table, k, k_hi, width, n_lanes, out)
 
 
 @compiled_in_any_order
@@ -129,14 +129,14 @@ def diagonal(
     table = np.empty((S.shape[1], 3 * n_lanes))
     sums = np.zeros((n_groups, n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (S,))
+        _fill(table, k, k_hi, width, (S,))
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
-            a = column(mm, k, i, width)
-            b = 4.0 * column(mv, k, i, width)
-            c = 4.0 * column(vv, k, i, width)
-            d = 2.0 * column(hv, k, i, width)
+            a = column(mm, i, k, k_hi, width)
+            b = 4.0 * column(mv, i, k, k_hi, width)
+            c = 4.0 * column(vv, i, k, k_hi, width)
+            d = 2.0 * column(hv, i, k, k_hi, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 xs = numba.float64(data[t]) * lanes(table, j, 0, width)
@@ -151,25 +151,27 @@ def diagonal(
                 o = lanes(table, j, 2 * n_lanes, width) + xx * d
                 put_lanes(table, j, 2 * n_lanes, o)
             _clear(sums, indices, labels, start, stop, shift, width)
-        _collect(table, k, width, n_lanes, out)
-        _collect(table, k, width, 2 * n_lanes, out_v)
+        _collect(table, k, k_hi, width, n_lanes, out)
+        _collect(table, k, k_hi, width, 2 * n_lanes, out_v)
 
 
 @compiled_in_any_order
 def product(
     indptr, indices, data, lo, hi, k_lo, k_hi, width, labels, n_groups, dense,
-    P, S, T, mm, mv, vv, hv, a0, e0, out, sums_av,
+    P, S, T, mm, mv, vv, hv, constants, out, sums_mv,
 ):  # fmt: skip
     n_lanes = len(width)
     table = np.empty((P.shape[1], 4 * n_lanes))
     sums = np.zeros((n_groups, 2 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (P, S, T))
+        _fill(table, k, k_hi, width, (P, S, T))
+        a0 = column(constants, 0, k, k_hi, width)
+        e0 = column(constants, 1, k, k_hi, width)
+        sum_m, sum_v = zero(width), zero(width)
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
-            a = zero(width)
-            e = zero(width)
+            a, e = zero(width), zero(width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 g = labels[j]
@@ -183,14 +185,14 @@ def product(
                 xp = numba.float64(data[t]) * lanes(table, j, 0, width)
                 a = a + xp
                 e = e + xp * lanes(sums, labels[j], 0, width)
-            a = a + lanes(a0, 0, k, width)
-            e = 2.0 * e + lanes(e0, 0, k, width)
-            h = column(mv, k, i, width)
-            own = 2.0 * column(hv, k, i, width)
-            pull_m = column(mm, k, i, width) * a + h * e
-            pull_v = h * a + column(vv, k, i, width) * e
-            put_lanes(sums_av, 0, k, lanes(sums_av, 0, k, width) + pull_m)
-            put_lanes(sums_av, 1, k, lanes(sums_av, 1, k, width) + pull_v)
+            a = a + a0
+            e = 2.0 * e + e0
+            h = column(mv, i, k, k_hi, width)
+            own = 2.0 * column(hv, i, k, k_hi, width)
+            pull_m = column(mm, i, k, k_hi, width) * a + h * e
+            pull_v = h * a + column(vv, i, k, k_hi, width) * e
+            sum_m = sum_m + pull_m
+            sum_v = sum_v + pull_v
             for t in range(start, stop):
                 j = indices[t - shift]
                 g = labels[j]
@@ -199,7 +201,9 @@ def product(
                 o = lanes(table, j, 3 * n_lanes, width)
                 put_lanes(table, j, 3 * n_lanes, o + numba.float64(data[t]) * pull)
             _clear(sums, indices, labels, start, stop, shift, width)
-        _collect(table, k, width, 3 * n_lanes, out)
+        _collect(table, k, k_hi, width, 3 * n_lanes, out)
+        put_column(sums_mv, 0, k, k_hi, sum_m)
+        put_column(sums_mv, 1, k, k_hi, sum_v)
 
 
 @compiled_in_any_order

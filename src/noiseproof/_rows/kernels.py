@@ -17,8 +17,10 @@ from noiseproof._rows.lanes import column, lanes, put_column, put_lanes, zero
 
 
 @compiled_in_any_order
-def _fill(table, k, width, arrays):
+def _fill(table, k, k_hi, width, arrays):
     """Lanes of each array for each feature, then zeros.
+
+    Where the classes end before the lanes do, the last class is repeated.
 
     Number by number: Numba's code for slices takes longer to load than to run.
     """
@@ -26,16 +28,16 @@ def _fill(table, k, width, arrays):
         at = 0
         for a in range(len(arrays)):
             for c in range(len(width)):
-                table[j, at] = arrays[a][k + c, j]
+                table[j, at] = arrays[a][min(k + c, k_hi - 1), j]
                 at += 1
         for rest in range(at, table.shape[1]):
             table[j, rest] = 0.0
 
 
 @compiled_in_any_order
-def _collect(table, k, width, at, out):
+def _collect(table, k, k_hi, width, at, out):
     """Add the lanes from `at` on to the rows of `out`."""
-    for c in range(len(width)):
+    for c in range(min(len(width), k_hi - k)):
         for j in range(len(table)):
             out[k + c, j] += table[j, at + c]
 
@@ -45,7 +47,7 @@ def moments(indptr, indices, data, lo, hi, k_lo, k_hi, width, W, S, squared, m, 
     n_lanes = len(width)
     table = np.empty((W.shape[1], 2 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (W, S))
+        _fill(table, k, k_hi, width, (W, S))
         for i in range(lo, hi):
             mean = zero(width)
             variance = zero(width)
@@ -56,8 +58,8 @@ def moments(indptr, indices, data, lo, hi, k_lo, k_hi, width, W, S, squared, m, 
                 w = lanes(table, j, 0, width)
                 mean = mean + x * w
                 variance = variance + xq * (w * lanes(table, j, n_lanes, width))
-            put_column(m, k, i, mean)
-            put_column(v, k, i, variance)
+            put_column(m, i, k, k_hi, mean)
+            put_column(v, i, k, k_hi, variance)
 
 
 @compiled_in_any_order
@@ -67,7 +69,7 @@ def directions(
     n_lanes = len(width)
     table = np.empty((P.shape[1], 3 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (P, S, T))
+        _fill(table, k, k_hi, width, (P, S, T))
         for i in range(lo, hi):
             mean = zero(width)
             cross = zero(width)
@@ -80,9 +82,9 @@ def directions(
                 mean = mean + x * p
                 cross = cross + xqp * lanes(table, j, n_lanes, width)
                 own = own + xqp * lanes(table, j, 2 * n_lanes, width)
-            put_column(a, k, i, mean)
-            put_column(e, k, i, 2.0 * cross)
-            put_column(u, k, i, own)
+            put_column(a, i, k, k_hi, mean)
+            put_column(e, i, k, k_hi, 2.0 * cross)
+            put_column(u, i, k, k_hi, own)
 
 
 @compiled_in_any_order
@@ -90,10 +92,10 @@ def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, width, A, B, S, squared,
     n_lanes = len(width)
     table = np.empty((S.shape[1], 2 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (S,))
+        _fill(table, k, k_hi, width, (S,))
         for i in range(lo, hi):
-            a = column(A, k, i, width)
-            b = 2.0 * column(B, k, i, width)
+            a = column(A, i, k, k_hi, width)
+            b = 2.0 * column(B, i, k, k_hi, width)
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
                 x = numba.float64(data[t])
@@ -101,7 +103,7 @@ def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, width, A, B, S, squared,
                 o = lanes(table, j, n_lanes, width)
                 o = o + x * a + xq * (b * lanes(table, j, 0, width))
                 put_lanes(table, j, n_lanes, o)
-        _collect(table, k, width, n_lanes, out)
+        _collect(table, k, k_hi, width, n_lanes, out)
 
 
 @compiled_in_any_order
@@ -112,12 +114,12 @@ def diagonal(
     n_lanes = len(width)
     table = np.empty((S.shape[1], 3 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (S,))
+        _fill(table, k, k_hi, width, (S,))
         for i in range(lo, hi):
-            a = column(mm, k, i, width)
-            b = 4.0 * column(mv, k, i, width)
-            c = 4.0 * column(vv, k, i, width)
-            d = 2.0 * column(hv, k, i, width)
+            a = column(mm, i, k, k_hi, width)
+            b = 4.0 * column(mv, i, k, k_hi, width)
+            c = 4.0 * column(vv, i, k, k_hi, width)
+            d = 2.0 * column(hv, i, k, k_hi, width)
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
                 x = numba.float64(data[t])
@@ -128,19 +130,22 @@ def diagonal(
                 ov = lanes(table, j, 2 * n_lanes, width) + xq * d
                 put_lanes(table, j, n_lanes, o)
                 put_lanes(table, j, 2 * n_lanes, ov)
-        _collect(table, k, width, n_lanes, out)
-        _collect(table, k, width, 2 * n_lanes, out_v)
+        _collect(table, k, k_hi, width, n_lanes, out)
+        _collect(table, k, k_hi, width, 2 * n_lanes, out_v)
 
 
 @compiled_in_any_order
 def product(
     indptr, indices, data, lo, hi, k_lo, k_hi, width,
-    P, S, mm, mv, vv, a0, e0, squared, out, sums,
+    P, S, mm, mv, vv, constants, squared, out, sums,
 ):  # fmt: skip
     n_lanes = len(width)
     table = np.empty((P.shape[1], 3 * n_lanes))
     for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, width, (P, S))
+        _fill(table, k, k_hi, width, (P, S))
+        a0 = column(constants, 0, k, k_hi, width)
+        e0 = column(constants, 1, k, k_hi, width)
+        sum_m, sum_v = zero(width), zero(width)
         for i in range(lo, hi):
             a = zero(width)
             e = zero(width)
@@ -151,13 +156,13 @@ def product(
                 p = lanes(table, j, 0, width)
                 a = a + x * p
                 e = e + xq * (p * lanes(table, j, n_lanes, width))
-            a = a + lanes(a0, 0, k, width)
-            e = 2.0 * e + lanes(e0, 0, k, width)
-            h = column(mv, k, i, width)
-            pull_m = column(mm, k, i, width) * a + h * e
-            pull_v = h * a + column(vv, k, i, width) * e
-            put_lanes(sums, 0, k, lanes(sums, 0, k, width) + pull_m)
-            put_lanes(sums, 1, k, lanes(sums, 1, k, width) + pull_v)
+            a = a + a0
+            e = 2.0 * e + e0
+            h = column(mv, i, k, k_hi, width)
+            pull_m = column(mm, i, k, k_hi, width) * a + h * e
+            pull_v = h * a + column(vv, i, k, k_hi, width) * e
+            sum_m = sum_m + pull_m
+            sum_v = sum_v + pull_v
             pull_v = 2.0 * pull_v
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
@@ -166,4 +171,6 @@ def product(
                 o = lanes(table, j, 2 * n_lanes, width) + x * pull_m
                 o = o + xq * (pull_v * lanes(table, j, n_lanes, width))
                 put_lanes(table, j, 2 * n_lanes, o)
-        _collect(table, k, width, 2 * n_lanes, out)
+        _collect(table, k, k_hi, width, 2 * n_lanes, out)
+        put_column(sums, 0, k, k_hi, sum_m)
+        put_column(sums, 1, k, k_hi, sum_v)

