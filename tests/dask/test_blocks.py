@@ -43,7 +43,7 @@ def data(rng):
 
 def _check_same(model, X, y, sizes):
     """Fits of X and of its blocks agree; the second is returned."""
-    model = clone(model).set_params(tol=1e-10)
+    model = clone(model).set_params(tol=1e-12)
     there = clone(model).fit(blocks(X, sizes), blocks(y, sizes))
     here = clone(model).fit(X, y)
     np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-8)

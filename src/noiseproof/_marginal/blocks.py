@@ -102,6 +102,9 @@ class _Rows:
     def gradient(self) -> Array:
         return self.term.gradient
 
+    def label_sums(self) -> Array | None:
+        return self.term.label_sums
+
     def expansion(self, majorized: Any) -> Array:
         mask = None if majorized is None else np.array(majorized)
         return _packed(*self.term.expansion(mask))
@@ -215,6 +218,10 @@ class BlocksTerm(Term):
     @property
     def is_noisy(self) -> bool:
         return self.template.is_noisy
+
+    @property
+    def label_sums(self) -> Array | None:
+        return None if self.template.label_sums is None else self.ask("label_sums")
 
     @property
     def bound(self) -> float | Array:

@@ -72,7 +72,7 @@ class _Walk:
 
     def __init__(self, start: Objective, tol: float):
         self.tol, self.is_old = tol, False
-        self.careful = np.logical_and(start.has_majorizer, ~start.theta.any(axis=1))
+        self.careful = np.logical_and(start.has_majorizer, ~start.has_weights)
         self.stuck = np.zeros(len(start.theta), dtype=bool)
         self._arrive(start, start.expansion(self.careful))
 

@@ -119,6 +119,9 @@ class Mixture(MomentLoss):
         plain, noisy = self.shares
         return plain * self.loss.plain(y, m) + noisy * self.loss.value(y, m, v)
 
+    def constant(self, mean: Array) -> Array:
+        return self.loss.constant(mean)
+
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
         plain, noisy = self.shares
         clean, own = self.loss.slopes(y, m, np.zeros_like(v)), self.loss.slopes(y, m, v)
@@ -235,8 +238,21 @@ class MomentTerm(Term):
     def is_noisy(self) -> bool:
         return bool(np.any(self.law.constant) or np.any(self.law.scale))
 
+    @property
+    def has_free_rays(self) -> bool:
+        return True
+
+    @property
+    def label_sums(self) -> Array:
+        total = host(self.y @ self.weights)
+        return np.stack([total, np.full_like(total, float(self.weights.sum()))])
+
     def at(self, theta: Array) -> Self:
         return replace(self, theta=theta, known=None)
+
+    def with_intercept(self, theta: Array) -> Self:
+        more = theta[:, -1:] - self.theta[:, -1:]
+        return replace(self, theta=theta, known=(self.m + more, self.v))
 
     def restrict(self, classes: Any) -> Self:
         m, v = self.known or (None, None)

@@ -77,6 +77,14 @@ class Loss:
         """The loss without noise, at score `m`."""
         raise NotImplementedError
 
+    def constant(self, mean: Array) -> Array:
+        """A score that serves all rows about as well as any one, from the mean label.
+
+        Least squares' by default. Of a kinked loss the best would do worse as a start:
+        it puts the rows of the larger class beyond the kink, where nothing pulls.
+        """
+        return mean
+
     def term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Term:
@@ -196,9 +204,19 @@ class Term(ThetaLayout):
         return self.shape[1] <= FEW_FEATURES and not self.on_device
 
     @property
+    def has_free_rays(self) -> bool:
+        """Whether its value at other points of a ray costs no pass over the data."""
+        return False
+
+    @property
     def bound(self) -> float | Array:
         """The term is finite only for abs(w) below this; a number, or one each."""
         return np.inf
+
+    @property
+    def label_sums(self) -> Array | None:
+        """Σ_i c_i y_i and Σ_i c_i of each class, (2, k); None where not known."""
+        return None
 
     @property
     def value(self) -> Array:
@@ -230,6 +248,10 @@ class Term(ThetaLayout):
     def at(self, theta: Array) -> Self:
         """The term at another θ; what is asked for there costs a pass over the data."""
         raise NotImplementedError
+
+    def with_intercept(self, theta: Array) -> Self:
+        """The term at a θ that differs in the intercept alone: no pass, if possible."""
+        return self.at(theta)
 
     def ray(self, P: Array) -> Callable[[Array], Self]:
         """The term at θ + α P, as a function of α, (k,)."""
@@ -328,9 +350,19 @@ class Objective:
         return all(term.loss.has_majorizer for term in self.terms)
 
     @property
+    def has_free_rays(self) -> bool:
+        """Whether its value at other points of a ray costs no pass over the data."""
+        return all(term.has_free_rays for term in self.terms)
+
+    @property
     def bound(self) -> float | Array:
         """The objective is finite only for abs(w) below this."""
         return reduce(np.minimum, (term.bound for term in self.terms))
+
+    @property
+    def has_weights(self) -> NDArray[np.bool_]:
+        """Whether any weight is not zero, of each class."""
+        return host((self.theta * self.penalized).any(axis=1))
 
     @cached_property
     def penalized(self) -> Array:
@@ -406,6 +438,21 @@ class Objective:
     def at(self, theta: Array) -> Self:
         """The objective at another θ; to ask for anything there costs a pass."""
         return replace(self, terms=[t.at(theta) for t in self.terms], theta=theta)
+
+    def at_constant(self) -> Self:
+        """The objective without weights, with intercepts that fit the labels' mean.
+
+        Of one class among many that is far better than θ = 0: newsgroups takes a
+        quarter less time.
+        """
+        first = self.terms[0]
+        sums = first.label_sums if self.fit_intercept else None
+        if sums is None:
+            return self
+        theta = self.theta + 0.0
+        theta[:, -1] = first.loss.constant(sums[0] / sums[1])
+        terms = [term.with_intercept(theta) for term in self.terms]
+        return replace(self, terms=terms, theta=theta)
 
     def ray(self, P: Array) -> Callable[[Array], Objective]:
         """The objective at θ + α P as a function of α, one number for each class."""

@@ -48,8 +48,11 @@ def minimize(
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not theta.any() and objective.is_tall and solver is newton:
-        objective = _from_sample(objective, stop)
+    if not theta.any():
+        is_tall = objective.is_tall and solver is newton
+        objective = objective.at_constant()
+        if is_tall:
+            objective = _from_sample(objective, stop)
     elif not np.array_equal(host(theta), host(objective.theta)):
         there = objective.at(theta)
         if np.isfinite(there.value).all():  # else outside the domain: start at zero
@@ -68,7 +71,7 @@ def _from_dual(objective: Objective, stop: Stop) -> Solution:
     """The solution of a plain hinge loss, or a start where there is little noise."""
     here = Solution(objective, 0, False)
     is_start = objective.is_noisy
-    if len(objective.terms) > 1 or (is_start and objective.theta.any()):
+    if len(objective.terms) > 1 or (is_start and objective.has_weights.any()):
         return here
     goal = Stop(max(stop.tol, _ROUGH), stop.max_iter) if is_start else stop
     found = objective.terms[0].solve_dual(goal)
@@ -84,7 +87,7 @@ def _through_stages(
     solver: Solver, objective: Objective, stop: Stop, n_iter: int
 ) -> Solution:
     goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
-    if objective.theta.any():
+    if objective.has_weights.any():
         result = _from_solution(solver, objective, stop.fewer(n_iter))
         n_iter += result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:

@@ -41,6 +41,9 @@ class HingeVariational(MomentLoss):
     def kink_width(self) -> float:
         return 0.1 * self.margin
 
+    def constant(self, mean: Array) -> Array:
+        return self.margin * mean
+
     def value(self, y: Array, m: Array, v: Array) -> Array:
         z = self.margin - y * m
         r = np.sqrt(z * z + v)
@@ -92,6 +95,9 @@ class HingeGaussian(MomentLoss):
     @property
     def kink_width(self) -> float:
         return self.margin  # with less, its tails are too flat to start from
+
+    def constant(self, mean: Array) -> Array:
+        return self.margin * mean
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
         z, sigma, u, density = self._standardized(y, m, v)

@@ -14,8 +14,20 @@ from noiseproof._marginal.objective import Exactness
 from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
+_SURE = 0.999  # mean label beyond which odds count as no larger
 
-class LogisticVariational(MomentLoss):
+
+class _Logistic(MomentLoss):
+    """What logistic losses of the mean and variance have in common."""
+
+    label_free_penalty = True
+
+    def constant(self, mean: Array) -> Array:
+        mean = np.clip(mean, -_SURE, _SURE)
+        return np.log((1 + mean) / (1 - mean))
+
+
+class LogisticVariational(_Logistic):
     """log(2 cosh(s/2)) - y m/2, s = √(m² + v).
 
     Chen et al. 2014, eq. (17) with the Polya-Gamma variables eliminated in closed
@@ -25,7 +37,6 @@ class LogisticVariational(MomentLoss):
     """
 
     has_majorizer = True
-    label_free_penalty = True
 
     def exactness(self, noise: Noise) -> Exactness:
         return "bound"
@@ -88,7 +99,7 @@ class LogisticJensen(CumulantLoss):
         return expit(K), _spread(K)
 
 
-class LogisticTaylor(MomentLoss):
+class LogisticTaylor(_Logistic):
     """log(1 + e^{-y m}) + ½ p (1 - p) v, p = 1 / (1 + e^{-m}).
 
     Wager et al. 2013, eq. (6): the second-order expansion of the noising penalty.
@@ -96,7 +107,6 @@ class LogisticTaylor(MomentLoss):
     """
 
     convex = False
-    label_free_penalty = True
 
     def exactness(self, noise: Noise) -> Exactness:
         return "approximation"
@@ -129,7 +139,7 @@ _MARGIN_WEIGHTS = expit(_MARGINS) * expit(-_MARGINS)
 _MARGIN_WEIGHTS /= _MARGIN_WEIGHTS.sum()
 
 
-class LogisticGaussian(MomentLoss):
+class LogisticGaussian(_Logistic):
     """E log(1 + e^{-y Z}), Z ~ N(m, v), by quadrature.
 
     Exact for Gaussian noise, the central limit approximation for any other (Wang and
@@ -137,8 +147,6 @@ class LogisticGaussian(MomentLoss):
     Z = m + σ t. Large v: the logistic loss is the mean of hinge losses whose margin
     follows the logistic law, and `HingeGaussian` knows each of them in closed form.
     """
-
-    label_free_penalty = True
 
     def exactness(self, noise: Noise) -> Exactness:
         return "exact" if noise.is_gaussian else "approximation"

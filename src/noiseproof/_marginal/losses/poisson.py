@@ -52,6 +52,9 @@ class PoissonTaylor(MomentLoss):
     def exactness(self, noise: Noise) -> Exactness:
         return "approximation"
 
+    def constant(self, mean: Array) -> Array:
+        return np.log(np.maximum(mean, 1e-3))
+
     def value(self, y: Array, m: Array, v: Array) -> Array:
         return _exp(m) * (1 + 0.5 * v) - y * m
 
