@@ -100,6 +100,20 @@ def test_ray_is_evaluation_again(cell, rng):
     np.testing.assert_allclose(point.gradient, there.gradient, rtol=1e-10, atol=1e-10)
 
 
+def test_the_start_is_a_constant_that_is_evaluated_right(cell, key, fit_intercept):
+    objective = cell[0]
+    start = objective.at_constant()
+    assert not start.has_weights.any()
+    again = objective.at(start.theta)
+    np.testing.assert_allclose(start.value, again.value, rtol=1e-13)
+    np.testing.assert_allclose(start.gradient, again.gradient, atol=1e-12)
+    assert np.array_equal(start.null_value, objective.null_value)
+    known = objective.terms[0].label_sums is not None
+    assert start.theta.any() == (fit_intercept and known)
+    if start.theta.any() and not objective.kink_width:  # the best constant there is
+        np.testing.assert_allclose(start.gradient[:, -1], 0, atol=1e-10)
+
+
 @pytest.mark.parametrize("noise", noises(D, per_feature=[False]))
 def test_one_level_is_that_level_for_each_feature(key, noise, design, rng):
     objective, theta, parts = problem(key, noise, rng, design=design)

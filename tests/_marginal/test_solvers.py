@@ -8,7 +8,9 @@ import reference
 from problems import CONVEX_KEYS, LOSS_KEYS, noises, problem, targets
 
 from noiseproof._marginal import SOLVERS, Stop, check_solver, minimize
+from noiseproof._marginal.conjugate_gradient import newton_step
 from noiseproof._marginal.losses import LOSSES
+from noiseproof._marginal.newton import line_search
 from noiseproof._marginal.objective import Objective, marginal_objective
 from noiseproof._rows import as_design
 from noiseproof.noise import Dropout, Laplace
@@ -71,6 +73,18 @@ def test_quadratic_has_a_closed_form(solver, noise, rng):
     expected = np.linalg.solve(H, A.T @ (weights * y).T).T
     result = _solve(solver, objective)
     np.testing.assert_allclose(result.point.theta, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.9, 1.5])
+def test_a_step_of_the_wrong_length_is_put_right(part, rng):
+    """On a quadratic the lowest point of the parabola is that of the ray."""
+    objective = problem(("quadratic", "exact"), Dropout(0.4), rng, k=2)[0]
+    full = newton_step(objective.hessian(), objective.gradient, 1e-12)
+    step = full._replace(P=part * full.P)
+    there, alpha = line_search(objective, step)
+    is_near = abs(part - 1) < 0.2
+    np.testing.assert_allclose(alpha, 1 if is_near else 1 / part, rtol=1e-9)
+    np.testing.assert_allclose(there.theta, alpha[:, None] * step.P, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("key", "solver"), PAIRS)
