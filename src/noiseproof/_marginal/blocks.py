@@ -156,10 +156,8 @@ class BlocksTerm(Term):
         Takes questions to the blocks.
     template : Term
         A term of the same kind, for what does not depend on rows.
-    theta : array of shape (k, d + 1) or None
-        The parameters of the view's classes; None at the start, where all are zero.
     sent : object
-        θ as tasks get it.
+        θ of the view's classes as tasks get it; None at the start, where it is zero.
     view : View
         Which classes, how smooth.
     eager : bool
@@ -168,7 +166,6 @@ class BlocksTerm(Term):
 
     job: Job
     template: Term
-    theta: Array | None
     sent: Any
     view: View
     eager: bool = False
@@ -188,7 +185,7 @@ class BlocksTerm(Term):
         job = design.job(make, y, weights)
         row = as_design(np.zeros((1, design.shape[1])))
         template = make(row, np.ones((len(y), 1)), np.zeros(1))
-        return cls(job, template, None, None, View(job.number()))
+        return cls(job, template, None, View(job.number()))
 
     @property
     def loss(self) -> Loss:  # type: ignore[override]
@@ -238,27 +235,18 @@ class BlocksTerm(Term):
             classes = _narrowed(classes, k, list(view.chosen))
         return replace(
             self,
-            theta=theta,
             sent=self.job.share(theta, keep=True),
             view=View(self.job.number(), classes, None, view.smoothing),
             eager=eager,
         )
 
-    def ray(self, P: Array) -> Callable[[Array], BlocksTerm]:
+    def ray(self, P: Array) -> Callable[[Array, Array], BlocksTerm]:
         """Each step is a pass, so that rows depend on θ alone, not on the way there.
 
         The first step is the likeliest to be taken, and brings its gradient along.
         """
-        theta, tries = np.zeros(self.shape), count()
-        if self.theta is not None:
-            theta = self.theta[
-                slice(None) if self.view.chosen is None else list(self.view.chosen)
-            ]
-
-        def point(alpha: Array) -> BlocksTerm:
-            return self.at(theta + alpha[:, None] * P, eager=next(tries) == 0)
-
-        return point
+        tries = count()
+        return lambda alpha, theta: self.at(theta, eager=next(tries) == 0)
 
     def restrict(self, classes: Any) -> Self:
         chosen = _narrowed(self.view.chosen, self._of_point, classes)

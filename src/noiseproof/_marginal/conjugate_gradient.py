@@ -152,7 +152,10 @@ def newton_step(
 
 
 class _InnerRun:
-    """State of the classes still in work; the others have left into `out`."""
+    """State of the classes still in work; `left` has the steps of all, once any left.
+
+    `promise` and `whole`, the preconditioner, are those of all classes.
+    """
 
     _PER_CLASS = (
         *("classes", "P", "gain", "residual", "direction", "norm2"),
@@ -178,9 +181,8 @@ class _InnerRun:
         self.residual = -gradient
         self.direction = self.preconditioner.solve(self.residual)
         self.norm2 = dot(self.residual, self.direction)
-        self.out = Step(
-            np.zeros_like(gradient), np.zeros(k), 0.5 * self.norm2, self.preconditioner
-        )
+        self.promise, self.whole = 0.5 * self.norm2, self.preconditioner
+        self.left: tuple[Array, Array] | None = None
         self.goal = np.asarray(accuracy) ** 2 * self.norm2
         target = np.broadcast_to(target, k)
         within_reach = 0.5 * self.norm2 <= _REACH * target
@@ -236,14 +238,18 @@ class _InnerRun:
         self.preconditioner = self.preconditioner.restrict(on)
         self.active = np.ones(len(self.classes), dtype=bool)
 
-    def _store(self) -> None:
-        self.out.P[self.classes] = self.P
-        self.out.gain[self.classes] = self.gain
+    def _store(self) -> tuple[Array, Array]:
+        """Steps and gains of all classes, those that have left included."""
+        if self.left is None:
+            self.left = self.P, self.gain
+        else:
+            for whole, part in zip(self.left, (self.P, self.gain), strict=True):
+                whole[self.classes] = part
+        return self.left
 
     def result(self) -> Step:
         """Step and gain of all classes."""
-        self._store()
-        return self.out
+        return Step(*self._store(), self.promise, self.whole)
 
 
 def newton_gain(point: Objective) -> Array:

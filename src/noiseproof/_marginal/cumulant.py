@@ -163,9 +163,9 @@ class CumulantTerm(Term):
         K[np.isnan(K)] = np.inf
         return K
 
-    def ray(self, P: Array) -> Callable[[Array], Self]:
+    def ray(self, P: Array) -> Callable[[Array, Array], Self]:
         """Cumulants have no short cut: each step is a pass."""
-        return lambda alpha: self.at(self.theta + alpha[:, None] * P)
+        return lambda alpha, theta: self.at(theta)
 
     def sample(self, rows: NDArray[np.intp], share: float) -> Self:
         return replace(

@@ -324,7 +324,7 @@ class MomentTerm(Term):
             mv[majorized] = vv[majorized] = 0.0
         return MomentCurvature(self, RowCurvature(mm, mv, vv, v))
 
-    def ray(self, P: Array) -> Callable[[Array], MomentTerm]:
+    def ray(self, P: Array) -> Callable[[Array, Array], MomentTerm]:
         """Along θ + α P m is linear in α and v quadratic, so one pass serves."""
         law, (P_w, p_b) = self.law, self.split(P)
         a, e, u = self.design.directions(P_w, self.scaled, law.scale * P_w, law.power)
@@ -332,12 +332,12 @@ class MomentTerm(Term):
         e += 2 * (law.constant * self.W * P_w).sum(axis=1, keepdims=True)
         u += (law.constant * P_w**2).sum(axis=1, keepdims=True)
 
-        def point(alpha: Array) -> MomentTerm:
+        def point(alpha: Array, theta: Array) -> MomentTerm:
             step = alpha[:, None]
             # rounding may leave a variance just below zero
             v = np.maximum(self.v + step * (e + step * u), 0.0)
             known = self.m + step * a, v
-            return replace(self, theta=self.theta + step * P, known=known)
+            return replace(self, theta=theta, known=known)
 
         return point
 
@@ -424,9 +424,11 @@ class MomentCurvature:
         constant = self.term.law.constant
         return 2 * constant * self.term.W if np.any(constant) else None
 
-    @cached_property
     def _diagonals(self) -> tuple[Array, Array]:
-        """The diagonal in w, and 2 Σ_i h_v V_id, its part that is diagonal anyway."""
+        """The diagonal in w, and 2 Σ_i h_v V_id, its part that is diagonal anyway.
+
+        Only the second is kept: products need it.
+        """
         term, design, law, h = self.term, self.term.design, self.term.law, self.h
         diagonal, variance = design.curvature_diagonal(h, term.scaled, law.power)
         variance = law.scale * variance
@@ -435,11 +437,13 @@ class MomentCurvature:
             mixed = design.pullback(h.mv, h.vv, term.scaled, law.power)
             own = self._additive * h.vv.sum(axis=1, keepdims=True)
             diagonal += self._additive * (2 * mixed + own)
-        return diagonal + variance, variance
+        diagonal += variance
+        self.variance = variance
+        return diagonal, variance
 
     @property
     def diagonal(self) -> Array:
-        return self.term.join(self._diagonals[0], self.h.mm.sum(axis=1))
+        return self.term.join(self._diagonals()[0], self.h.mm.sum(axis=1))
 
     def product(self, P: Array) -> Array:
         term, additive = self.term, self._additive
@@ -450,15 +454,15 @@ class MomentCurvature:
             W_p, term.scaled, self.h, b_p, e0, term.law.power
         )
         if term.design.plain is term.design:  # else that part is not diagonal
-            out += self._diagonals[1] * W_p
+            out += self.variance * W_p
         if additive is not None:
             out += additive * sum_v[:, None]
         return term.join(out, sum_m)
 
-    @property
+    @cached_property
     def variance(self) -> Array:
         """The part of the diagonal in w that noise of the features alone makes."""
-        return self._diagonals[1]
+        return self._diagonals()[1]
 
     @cached_property
     def _along(self) -> Array:
@@ -510,5 +514,5 @@ class MomentCurvature:
 
     def restrict(self, classes: Any) -> MomentCurvature:
         part = MomentCurvature(self.term.restrict(classes), self.h.restrict(classes))
-        part._diagonals = tuple(d[classes] for d in self._diagonals)  # type: ignore
+        part.variance = self.variance[classes]
         return part

@@ -45,6 +45,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     if start.prefers_matrix:
         return factored_newton(start, stop)
     search = _Search(start, stop)
+    del start
     for n_iter in range(1, stop.max_iter + 1):
         if search.advance(n_iter):
             break
@@ -71,7 +72,9 @@ class _Search:
     """
 
     def __init__(self, start: Objective, stop: Stop):
-        self.start, self.stop, self.point = start, stop, start
+        # to come back to, without what is known there: that would stay in memory
+        self.start = start.at(start.theta)
+        self.stop, self.point = stop, start
         self.theta, self.value = start.theta.copy(), start.value.copy()
         self.classes = np.arange(len(self.theta))
         self.careful = np.logical_and(start.has_majorizer, ~start.has_weights)

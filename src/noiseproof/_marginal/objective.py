@@ -253,8 +253,8 @@ class Term(ThetaLayout):
         """The term at a θ that differs in the intercept alone: no pass, if possible."""
         return self.at(theta)
 
-    def ray(self, P: Array) -> Callable[[Array], Self]:
-        """The term at θ + α P, as a function of α, (k,)."""
+    def ray(self, P: Array) -> Callable[[Array, Array], Self]:
+        """The term at θ + α P, as a function of α, (k,), and of that point."""
         raise NotImplementedError
 
     def restrict(self, classes: Any) -> Self:
@@ -460,7 +460,7 @@ class Objective:
 
         def point(alpha: Array) -> Objective:
             theta = self.theta + alpha[:, None] * P
-            return replace(self, terms=[ray(alpha) for ray in rays], theta=theta)
+            return replace(self, terms=[ray(alpha, theta) for ray in rays], theta=theta)
 
         return point
 
