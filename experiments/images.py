@@ -16,6 +16,7 @@ from noiseproof.datasets import load_mnist
 
 _SIDE = 6  # of a patch, in pixels
 _BATCH = 100
+CODES = ("near centres", "nearest centre")  # what a patch may say of the centres
 
 
 class Images(NamedTuple):
@@ -70,8 +71,6 @@ class PatchFeatures:
 
     Parameters
     ----------
-    code : {"nearest centre", "near centres"}
-        What a patch says of the centres.
     n_centres : int
         A fourth of the number of features.
     n_patches : int
@@ -80,10 +79,7 @@ class PatchFeatures:
         Seed.
     """
 
-    def __init__(
-        self, code: str, n_centres: int, n_patches: int = 40_000, seed: int = 0
-    ):
-        self.code = code
+    def __init__(self, n_centres: int, n_patches: int = 40_000, seed: int = 0):
         self.n_centres = n_centres
         self.n_patches = n_patches
         self.seed = seed
@@ -105,17 +101,17 @@ class PatchFeatures:
         white = (patches - self.mean_) @ self.whiten_
         self.centres_ = kmeans.fit(white).cluster_centers_
         self.scale_ = 1.0
-        if self.code == "near centres":
-            self.scale_ = 1 / float(self.transform(images[:500]).mean())
+        self.scale_ = 1 / float(self.transform(images[:500], "near centres").mean())
         return self
 
-    def transform(self, images: Any) -> Any:
-        """Features of images, of shape (n, 4 * n_centres)."""
+    def transform(self, images: Any, code: str) -> Any:
+        """Features of images by one of the `CODES`, of shape (n, 4 * n_centres)."""
         starts = range(0, len(images), _BATCH)
-        parts = [self._batch(images[start : start + _BATCH]) for start in starts]
-        return _library(images).concatenate(parts) * self.scale_
+        parts = [self._batch(images[start : start + _BATCH], code) for start in starts]
+        scale = self.scale_ if code == "near centres" else 1.0
+        return _library(images).concatenate(parts) * scale
 
-    def _batch(self, images: Any) -> Any:
+    def _batch(self, images: Any, code: str) -> Any:
         """In methods that arrays of NumPy and of torch share."""
         mean, whiten, centres = (
             _like(images, part) for part in (self.mean_, self.whiten_, self.centres_)
@@ -126,7 +122,7 @@ class PatchFeatures:
         white = (patches - mean) @ whiten
         squares = (white**2).sum(axis=1)[:, None] - 2 * white @ centres.T
         squares += (centres**2).sum(axis=1)
-        if self.code == "nearest centre":
+        if code == "nearest centre":
             numbers = _like(images, np.arange(self.n_centres))
             active = (numbers == squares.argmin(axis=1)[:, None]) * _like(
                 images, np.ones(())

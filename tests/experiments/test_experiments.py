@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from experiments import EXPERIMENTS, run
 from experiments.data import READERS
-from experiments.images import PatchFeatures
+from experiments.images import CODES, PatchFeatures
 from experiments.made import MADE
 
 pytestmark = pytest.mark.whole
@@ -74,21 +74,21 @@ def test_unknown_names_are_refused_in_one_sentence():
         run(next(iter(EXPERIMENTS)), "huge")
 
 
-@pytest.mark.parametrize("code", EXPERIMENTS["chen-table2"].sizes["full"].codes)
+@pytest.mark.parametrize("code", CODES)
 def test_features_of_images_are_the_same_in_torch(rng, code):
     torch = pytest.importorskip("torch")
     images = rng.random((30, 12, 12, 3)).astype(np.float32)
-    features = PatchFeatures(code, 5, 200).fit(images)
-    expected = features.transform(images)
+    features = PatchFeatures(5, 200).fit(images)
+    expected = features.transform(images, code)
     assert expected.shape == (30, 20)
-    found = features.transform(torch.asarray(images))
+    found = features.transform(torch.asarray(images), code)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-3, atol=1e-4)
 
 
 def test_each_patch_counts_once_for_its_nearest_centre(rng):
     images = rng.random((30, 12, 12, 3)).astype(np.float32)
-    features = PatchFeatures("nearest centre", 5, 200).fit(images)
-    counts = features.transform(images)
+    features = PatchFeatures(5, 200).fit(images)
+    counts = features.transform(images, "nearest centre")
     np.testing.assert_array_equal(counts, np.round(counts))
     np.testing.assert_array_equal(counts.sum(axis=1), 7 * 7)
 

@@ -142,8 +142,19 @@ class CumulantTerm(Term):
         """Cumulants of a row of zeros, per feature."""
         return self.noise.cumulants(np.zeros_like(w), sign * w)
 
+    @property
+    def label_sums(self) -> Array | None:
+        if self.loss.task == "regression":
+            return None
+        total = -host(self.signs @ self.weights)
+        return np.stack([total, np.full_like(total, float(self.weights.sum()))])
+
     def at(self, theta: Array) -> Self:
         return replace(self, theta=theta, known=None)
+
+    def with_intercept(self, theta: Array) -> Self:
+        more = theta[:, -1:] - self.theta[:, -1:]
+        return replace(self, theta=theta, known=self.K + self.signs * more)
 
     @property
     def K(self) -> Array:  # noqa: N802

@@ -32,6 +32,7 @@ Task = Literal["classification", "regression"]
 _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is perfect
 # A gain this far below the objective is lost in the rounding of its sum over rows
 _ROUNDING = 2e-14
+_SURE = 0.999  # the mean of labels ±1 beyond which odds count as no larger
 
 
 # Up to here, intercept included, second derivatives may be a matrix that is formed and
@@ -449,8 +450,10 @@ class Objective:
         sums = first.label_sums if self.fit_intercept else None
         if sums is None:
             return self
-        theta = self.theta + 0.0
-        theta[:, -1] = first.loss.constant(sums[0] / sums[1])
+        theta, mean = self.theta + 0.0, sums[0] / sums[1]
+        if first.loss.task == "classification":
+            mean = np.clip(mean, -_SURE, _SURE)
+        theta[:, -1] = first.loss.constant(mean)
         terms = [term.with_intercept(theta) for term in self.terms]
         return replace(self, terms=terms, theta=theta)
 

@@ -19,6 +19,9 @@ class Exponential(CumulantLoss):
     def exactness(self, noise: Noise) -> Exactness:
         return "exact"
 
+    def constant(self, mean: Array) -> Array:
+        return np.arctanh(mean)  # half the log of the odds
+
     def slope(self, y: Array) -> Array:
         return -y
 

@@ -14,8 +14,6 @@ from noiseproof._marginal.objective import Exactness
 from noiseproof._rows import Array
 from noiseproof.noise import Noise
 
-_SURE = 0.999  # mean label beyond which odds count as no larger
-
 
 class _Logistic(MomentLoss):
     """What logistic losses of the mean and variance have in common."""
@@ -23,8 +21,7 @@ class _Logistic(MomentLoss):
     label_free_penalty = True
 
     def constant(self, mean: Array) -> Array:
-        mean = np.clip(mean, -_SURE, _SURE)
-        return np.log((1 + mean) / (1 - mean))
+        return 2 * np.arctanh(mean)  # the log of the odds
 
 
 class LogisticVariational(_Logistic):
@@ -88,6 +85,9 @@ class LogisticJensen(CumulantLoss):
 
     def exactness(self, noise: Noise) -> Exactness:
         return "bound"
+
+    def constant(self, mean: Array) -> Array:
+        return 2 * np.arctanh(mean)  # the log of the odds
 
     def slope(self, y: Array) -> Array:
         return -y
