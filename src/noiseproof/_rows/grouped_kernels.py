@@ -17,6 +17,17 @@ from noiseproof._rows.lanes import column, lanes, put_column, put_lanes, zero
 
 
 @compiled_in_any_order
+def _sum_up(row, table, at, sums, to, width):
+    """Add x times the lanes of its feature to the sums of its group, for a row."""
+    indices, data, labels, start, stop, shift = row
+    for t in range(start, stop):
+        j = indices[t - shift]
+        x = numba.float64(data[t])
+        total = lanes(sums, labels[j], to, width) + x * lanes(table, j, at, width)
+        put_lanes(sums, labels[j], to, total)
+
+
+@compiled_in_any_order
 def _clear(sums, indices, labels, start, stop, shift, width):
     """Zeros in place of the sums of the row's groups."""
     for t in range(start, stop):
@@ -40,10 +51,8 @@ def moments(
             shift = start if dense else start - start
             mean = zero(width)
             variance = zero(width)
-            for t in range(start, stop):
-                j = indices[t - shift]
-                xs = numba.float64(data[t]) * lanes(table, j, n_lanes, width)
-                put_lanes(sums, labels[j], 0, lanes(sums, labels[j], 0, width) + xs)
+            row = indices, data, labels, start, stop, shift
+            _sum_up(row, table, n_lanes, sums, 0, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 xw = numba.float64(data[t]) * lanes(table, j, 0, width)
@@ -70,14 +79,9 @@ def directions(
             mean = zero(width)
             cross = zero(width)
             own = zero(width)
-            for t in range(start, stop):
-                j = indices[t - shift]
-                g = labels[j]
-                x = numba.float64(data[t])
-                xs = x * lanes(table, j, n_lanes, width)
-                xt = x * lanes(table, j, 2 * n_lanes, width)
-                put_lanes(sums, g, 0, lanes(sums, g, 0, width) + xs)
-                put_lanes(sums, g, n_lanes, lanes(sums, g, n_lanes, width) + xt)
+            row = indices, data, labels, start, stop, shift
+            _sum_up(row, table, n_lanes, sums, 0, width)
+            _sum_up(row, table, 2 * n_lanes, sums, n_lanes, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 g = labels[j]
@@ -106,10 +110,8 @@ def pullback(
             shift = start if dense else start - start
             a = column(A, i, k, k_hi, width)
             b = 2.0 * column(B, i, k, k_hi, width)
-            for t in range(start, stop):
-                j = indices[t - shift]
-                xs = numba.float64(data[t]) * lanes(table, j, 0, width)
-                put_lanes(sums, labels[j], 0, lanes(sums, labels[j], 0, width) + xs)
+            row = indices, data, labels, start, stop, shift
+            _sum_up(row, table, 0, sums, 0, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 x = numba.float64(data[t])
@@ -137,10 +139,8 @@ def diagonal(
             b = 4.0 * column(mv, i, k, k_hi, width)
             c = 4.0 * column(vv, i, k, k_hi, width)
             d = 2.0 * column(hv, i, k, k_hi, width)
-            for t in range(start, stop):
-                j = indices[t - shift]
-                xs = numba.float64(data[t]) * lanes(table, j, 0, width)
-                put_lanes(sums, labels[j], 0, lanes(sums, labels[j], 0, width) + xs)
+            row = indices, data, labels, start, stop, shift
+            _sum_up(row, table, 0, sums, 0, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 x = numba.float64(data[t])
@@ -172,14 +172,9 @@ def product(
             start, stop = indptr[i], indptr[i + 1]
             shift = start if dense else start - start
             a, e = zero(width), zero(width)
-            for t in range(start, stop):
-                j = indices[t - shift]
-                g = labels[j]
-                x = numba.float64(data[t])
-                xs = x * lanes(table, j, n_lanes, width) + lanes(sums, g, 0, width)
-                xt = x * lanes(table, j, 2 * n_lanes, width)
-                put_lanes(sums, g, 0, xs)
-                put_lanes(sums, g, n_lanes, lanes(sums, g, n_lanes, width) + xt)
+            row = indices, data, labels, start, stop, shift
+            _sum_up(row, table, n_lanes, sums, 0, width)
+            _sum_up(row, table, 2 * n_lanes, sums, n_lanes, width)
             for t in range(start, stop):
                 j = indices[t - shift]
                 xp = numba.float64(data[t]) * lanes(table, j, 0, width)
