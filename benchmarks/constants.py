@@ -30,6 +30,8 @@ CONSTANTS = {
         "_TARGET",
         "_NEAR",
         "_SAFE",
+        "_LONGER",
+        "_CHANGE",
     ],
     conjugate_gradient: ["_COMPACT", "_STALLED", "_REACH", "_PATIENCE"],
     solving: ["_SHRINK", "_ROUGH", "_SLACK", "_SHARE"],
