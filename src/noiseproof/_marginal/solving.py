@@ -49,9 +49,8 @@ def minimize(
     at once, where the features' own noise has rounded the loss off already.
     """
     if not theta.any():
-        is_tall = objective.is_tall and solver is newton
         objective = objective.at_constant()
-        if is_tall:
+        if objective.is_tall and solver is newton:
             objective = _from_sample(objective, stop)
     elif not np.array_equal(host(theta), host(objective.theta)):
         there = objective.at(theta)
@@ -113,7 +112,7 @@ def _through_stages(
 
 
 def _from_sample(objective: Objective, stop: Stop) -> Objective:
-    """Where a sample of the rows has its minimum, or θ = 0 if that is no better."""
+    """Where a sample of the rows has its minimum, or the start if that is no worse."""
     sample = objective.sample()
     rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
     there = objective.at(minimize(newton, sample, sample.theta, rough).point.theta)
