@@ -17,7 +17,7 @@ from noiseproof._rows import Array, as_dense, column_squares, factorized, host
 _FLAT = 1e-30
 _MAX_ITER = 250
 # Classes that are done still ride along in a pass until this part of them is left: a
-# pass over CSR takes four for the price of two, but three for the price of three
+# pass over CSR takes four for the price of two or three, and other vectors get shorter
 _COMPACT = 0.5
 # A gain is believed when the last iteration, had it gone on like that, would have made
 # up at most this part of it (Nash and Sofer 1990)
