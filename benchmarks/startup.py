@@ -15,9 +15,10 @@ SETUP = (
     "X = sp.random(200, 50, 0.2, format='csr', random_state=0); "
     "y = np.arange(200) % 2; "
 )
+WIDE = SETUP.replace("sp.random(200, 50, 0.2", "sp.random(200, 5000, 0.02")
 
 
-def medians(*codes: str, repeats: int = 9) -> list[float]:
+def medians(*codes: str, repeats: int = 5) -> list[float]:
     """Median seconds of each code, taking turns, after one round to warm up."""
     runs = [
         [float(subprocess.check_output([sys.executable, "-c", code])) for code in codes]
@@ -34,11 +35,12 @@ def main() -> None:
     print(f"import sklearn.linear_model {peer:.3f} s, with noiseproof {ours:.3f} s: "
           f"adds {ours - peer:.3f} s")  # fmt: skip
     fit = "DropoutSVC().fit(X, y)"
-    first, again = medians(
-        SETUP + CLOCK.format(fit), SETUP + fit + "; " + CLOCK.format(fit)
-    )
-    print(f"first fit in a process {first:.3f} s, the next {again:.3f} s: "
-          f"adds {first - again:.3f} s")  # fmt: skip
+    for features, setup in (50, SETUP), (5000, WIDE):
+        first, again = medians(
+            setup + CLOCK.format(fit), setup + fit + "; " + CLOCK.format(fit)
+        )
+        print(f"{features} features: first fit {first:.3f} s, the next {again:.3f} s: "
+              f"adds {first - again:.3f} s")  # fmt: skip
 
 
 if __name__ == "__main__":
