@@ -14,7 +14,7 @@ from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
 # `benchmarks/constants.py` counts passes at other values of all these: on text none of
-# them saves more than 2 %, and most cost little over a wide range.
+# them saves more than 3 %, and most cost little over a wide range.
 # Accuracy of the inner run; tighter ones cost more passes than they save
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
@@ -29,7 +29,7 @@ _NEAR = 1e-3  # a step that gains a smaller part of the objective may be the las
 _SAFE = 2.5  # the gain of the next step is seldom more than twice its estimate
 _LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 # How much longer a step may become by a second look along the ray, and the change of
-# its length that is worth one. All in all that saves 10 to 20 % of the passes
+# its length that is worth one. On newsgroups that saves 10 to 20 % of the passes
 _LONGER = 4.0
 _CHANGE = 0.2
 

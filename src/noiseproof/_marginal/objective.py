@@ -443,8 +443,8 @@ class Objective:
     def at_constant(self) -> Self:
         """The objective without weights, with intercepts that fit the labels' mean.
 
-        Of one class among many that is far better than θ = 0: newsgroups takes a
-        quarter less time.
+        Of one class among many that is far better than θ = 0: newsgroups takes up to
+        a quarter less time.
         """
         first = self.terms[0]
         sums = first.label_sums if self.fit_intercept else None

@@ -113,7 +113,7 @@ class CSRDesign(Design):
         """Run a kernel on a share: four classes at a time, which cost less than two."""
         lo, hi, start, end = part
         four, one = self._widths
-        stop = end - ((end - start) % 4 == 1)
+        stop = end - ((end - start) % len(four) == 1)
         if stop > start:
             kernel(*self._csr, lo, hi, start, stop, four, *arguments)
         if stop < end:
