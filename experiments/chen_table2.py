@@ -42,7 +42,7 @@ class Patches(Settings):
     n_test: int = 10_000
     n_centres: int = 2048
     n_patches: int = 40_000
-    rates: tuple[float, ...] = (0.3, 0.5, 0.7)
+    rates: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
     penalties: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 

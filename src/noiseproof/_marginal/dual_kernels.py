@@ -5,19 +5,22 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from noiseproof._rows.compiling import compiled_in_any_order
+from noiseproof._rows.compiling import standalone
 
 
-@compiled_in_any_order
+@standalone
 def sweep(
-    indptr, indices, data, dense, y, upper, margin, squares, pull,
-    order, n_active, limits, alpha, w, b,
-):  # fmt: skip
-    """Minimise over one α after the other; returns how many stay in work, and b.
+    indptr, indices, data, dense, y, upper, squares, constants, order, alpha, w, state
+):
+    """Minimise over one α after the other.
 
-    Those that sit at a bound, and would by more than any α of the last sweep was off
-    (`limits`), go to the end of `order` and are not looked at (Hsieh et al. 2008).
+    `constants` are margin and pull; `state` has b, how many α are in work, and the most
+    that any of the last sweep was off, above and below. Those that sit at a bound, and
+    would by more than that, go to the end of `order` and are not looked at (Hsieh et
+    al. 2008).
     """
+    margin, pull = constants[0], constants[1]
+    b, n_active, high_before, low_before = state[0], int(state[1]), state[2], state[3]
     high, low = -np.inf, np.inf
     s = 0
     while s < n_active:
@@ -31,7 +34,7 @@ def sweep(
         at_bound = False
         if (alpha[i] <= 0.0 and slope >= 0.0) or (alpha[i] >= upper[i] and slope <= 0):
             at_bound = True
-            if slope > limits[0] or slope < limits[1]:
+            if slope > high_before or slope < low_before:
                 n_active -= 1
                 order[s], order[n_active] = order[n_active], i
                 continue
@@ -45,6 +48,6 @@ def sweep(
             for t in range(start, stop):
                 w[indices[t - shift]] += change * numba.float64(data[t])
         s += 1
-    limits[0] = high if high > 0.0 else np.inf
-    limits[1] = low if low < 0.0 else -np.inf
-    return n_active, b
+    state[0], state[1] = b, n_active
+    state[2] = high if high > 0.0 else np.inf
+    state[3] = low if low < 0.0 else -np.inf

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof._rows import Array, Design
+from noiseproof._rows import Array, Design, Loops
 from noiseproof._stop import Stop
 
+_LOOPS = Loops("noiseproof._marginal.dual_kernels")
 _SWEEPS = 5  # between two looks at the gap, which cost about two of them
 _FIRST_SWEEPS = 10
 # Iterations on a face at first, and at most once few of its α meet a bound
@@ -55,8 +56,6 @@ class _Dual:
         fit_intercept: bool,
         norms2: Array,
     ):
-        from noiseproof._marginal.dual_kernels import sweep
-
         n, d = design.shape
         self.design, self.y, self.upper, self.margin = design, y, upper, margin
         self.fit_intercept, self.norms2 = fit_intercept, norms2
@@ -67,19 +66,20 @@ class _Dual:
         # a row of zeros has a slope that its own α does not change: straight to a bound
         self.squares = np.maximum(norms2 + self.pull, 1e-300)
         self.order, self.lots = np.arange(n), np.random.default_rng(0)
-        self.compiled_sweep = sweep
         self.cg_iter, self.is_settled = _CG_ITER, False
 
     def sweep(self, times: int) -> None:
         """Coordinate descent over all α, leaving out those that stay at a bound."""
-        limits, active = np.array([np.inf, -np.inf]), len(self.alpha)
+        constants = np.array([self.margin, self.pull])
+        state = np.array([self.b, len(self.alpha), np.inf, -np.inf])
         for _ in range(times):
-            self.lots.shuffle(self.order[:active])
-            active, self.b = self.compiled_sweep(
-                *self.entries, self.dense, self.y, self.upper, self.margin,
-                self.squares, self.pull, self.order, active, limits,
-                self.alpha, self.w, self.b,
-            )  # fmt: skip
+            self.lots.shuffle(self.order[: int(state[1])])
+            _LOOPS.run(
+                "sweep",
+                *(*self.entries, self.dense, self.y, self.upper, self.squares),
+                *(constants, self.order, self.alpha, self.w, state),
+            )
+        self.b = float(state[0])
 
     def center_intercept(self) -> None:
         """Put the multiplier where the intercept is."""

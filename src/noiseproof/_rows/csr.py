@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
-from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from threading import get_ident
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
+from noiseproof._rows.machine_code import Loops
 from noiseproof._rows.matrices import unsigned
 from noiseproof._rows.threads import Workers
 
@@ -21,16 +22,38 @@ _ENTRIES_PER_THREAD = 400_000
 # With fewer of them threads share rows: classes go in fours and may not come out even
 _CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
+_LINE = 8  # numbers in a cache line
 # Two groups of classes at a time leave less of the work to one thread. It is done where
 # what a solver keeps of one is small: some 32 MiB, or no more numbers than X has
 _GROUPS = 2
 _ROOM = 1 << 22
 
+# How many classes a loop works on at once, as it is told: see `lanes`
+_FOUR, _ONE = (0.0,) * 4, (0.0,)
+
+GROUPED_LOOPS = Loops("noiseproof._rows.grouped_kernels")
+
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
+
+
+def _aligned(size: int) -> Array:
+    """Room for numbers that starts at a cache line."""
+    numbers = np.empty(size + _LINE)
+    return numbers[-(numbers.ctypes.data // 8) % _LINE :][:size]
 
 
 class CSRDesign(Design):
     """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
+
+    _loops = Loops("noiseproof._rows.kernels")
+    # Numbers per feature and class in the table of a loop
+    _COLUMNS: ClassVar = {
+        "moments": 2,
+        "directions": 3,
+        "pullback": 2,
+        "diagonal": 3,
+        "product": 3,
+    }
 
     @classmethod
     def holds(cls, X: Any) -> bool:
@@ -44,23 +67,11 @@ class CSRDesign(Design):
             self._data = np.nan_to_num(self._data, nan=0.0)
         self._workers = Workers(blas=False)
         self._shares: dict[int, list[_Part]] = {}
+        self._tables: dict[int, Array] = {}
 
     @property
     def n_stored(self) -> int:
         return len(self._data)
-
-    @cached_property
-    def _kernels(self) -> Any:
-        """Compiled loops; to load them takes longer than a small fit without them."""
-        from noiseproof._rows import kernels
-
-        return kernels
-
-    @cached_property
-    def _widths(self) -> Any:
-        from noiseproof._rows.lanes import WIDTHS
-
-        return WIDTHS
 
     def needs_cores(self, k: int) -> bool:
         return len(self._parts(min(k, self.classes_at_once))) > 1
@@ -74,7 +85,7 @@ class CSRDesign(Design):
         if n == 1:
             return self
         rows = copy(self)
-        rows.sharing, rows._shares = n, {}
+        rows.sharing, rows._shares, rows._tables = n, {}, {}
         rows._workers = Workers(blas=False, sharing=n)
         return rows
 
@@ -109,26 +120,33 @@ class CSRDesign(Design):
         cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
-    def _run(self, kernel: Callable[..., None], part: _Part, *arguments: Any) -> None:
-        """Run a kernel on a share: four classes at a time, which cost less than two."""
+    def _run(self, loop: str, part: _Part, *arguments: Any) -> None:
+        """Run a loop on a share: four classes at a time, which cost less than two."""
         lo, hi, start, end = part
-        four, one = self._widths
-        stop = end - ((end - start) % len(four) == 1)
-        if stop > start:
-            kernel(*self._csr, lo, hi, start, stop, four, *arguments)
-        if stop < end:
-            kernel(*self._csr, lo, hi, stop, end, one, *arguments)
+        stop = end - ((end - start) % len(_FOUR) == 1)
+        for first, last, width in (start, stop, _FOUR), (stop, end, _ONE):
+            if first < last:
+                share = lo, hi, first, last, width, *self._room(loop, len(width))
+                self._loops.run(loop, *self._csr, *share, *arguments)
 
-    def _scan(self, kernel: Callable[..., None], k: int, *arguments: Any) -> None:
-        """Run a kernel whose outputs are per row, so that threads cannot collide."""
+    def _room(self, loop: str, lanes: int) -> tuple[Any, ...]:
+        """The table that a loop fills and works on: the same memory in every pass."""
+        size, thread = self.shape[1] * self._COLUMNS[loop] * lanes, get_ident()
+        table = self._tables.get(thread)
+        if table is None or len(table) < size:
+            table = self._tables[thread] = _aligned(size)
+        return (table[:size].reshape(-1, lanes),)
+
+    def _scan(self, loop: str, k: int, *arguments: Any) -> None:
+        """Run a loop whose outputs are per row, so that threads cannot collide."""
         self._workers.map(
-            lambda part: self._run(kernel, part, *arguments), self._parts(k)
+            lambda part: self._run(loop, part, *arguments), self._parts(k)
         )
 
     def _scatter(
-        self, kernel: Callable[..., None], k: int, *arguments: Any, shapes: list[Any]
+        self, loop: str, k: int, *arguments: Any, shapes: list[Any]
     ) -> list[Array]:
-        """Run a kernel whose outputs are sums over rows: one copy per share of rows."""
+        """Run a loop whose outputs are sums over rows: one copy per share of rows."""
         parts = self._parts(k)
         shared = [np.zeros(shape) for shape in shapes]
         by_rows = parts[0][3] == k
@@ -136,7 +154,7 @@ class CSRDesign(Design):
         def work(part: _Part) -> list[Array]:
             alone = by_rows and part is not parts[0]
             own = [np.zeros(shape) for shape in shapes] if alone else shared
-            self._run(kernel, part, *arguments, *own)
+            self._run(loop, part, *arguments, *own)
             return own
 
         for pieces in self._workers.map(work, parts):
@@ -151,7 +169,7 @@ class CSRDesign(Design):
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
         k = len(W)
         m, v = self._rows(k), self._rows(k)
-        self._scan(self._kernels.moments, k, W, S, power == 2, m, v)
+        self._scan("moments", k, W, S, power == 2, m, v)
         return m, v
 
     def directions(
@@ -159,12 +177,12 @@ class CSRDesign(Design):
     ) -> tuple[Array, Array, Array]:
         k = len(P)
         a, e, u = self._rows(k), self._rows(k), self._rows(k)
-        self._scan(self._kernels.directions, k, P, S, T, power == 2, a, e, u)
+        self._scan("directions", k, P, S, T, power == 2, a, e, u)
         return a, e, u
 
     def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
         (out,) = self._scatter(
-            self._kernels.pullback, len(A), A, B, S, power == 2, shapes=[S.shape]
+            "pullback", len(A), A, B, S, power == 2, shapes=[S.shape]
         )
         return out
 
@@ -172,7 +190,7 @@ class CSRDesign(Design):
         self, h: RowCurvature, S: Array, power: int
     ) -> tuple[Array, Array]:
         diagonal, variance = self._scatter(
-            self._kernels.diagonal, len(S), *h, S, power == 2, shapes=[S.shape, S.shape]
+            "diagonal", len(S), *h, S, power == 2, shapes=[S.shape, S.shape]
         )
         return diagonal, variance
 
@@ -180,7 +198,7 @@ class CSRDesign(Design):
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
         out, sums = self._scatter(
-            self._kernels.product,
+            "product",
             len(P),
             *(P, S, h.mm, h.mv, h.vv, np.stack([a0, e0], axis=1), power == 2),
             shapes=[S.shape, (len(P), 2)],
@@ -249,9 +267,7 @@ class CSRBlock(EntryBlock):
         out += np.bincount(self.columns, weights=entries, minlength=len(out))
 
     def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
-        from noiseproof._rows.grouped_kernels import totals
-
-        out = np.empty_like(entries)
-        n_groups = int(labels.max(initial=-1)) + 1
-        totals(self._indptr, self.columns, labels, n_groups, False, entries, out)
+        out, sums = np.empty_like(entries), np.zeros(int(labels.max(initial=-1)) + 1)
+        rows = self._indptr, self.columns, labels
+        GROUPED_LOOPS.run("totals", *rows, sums, False, entries, out)
         return out

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
-from noiseproof._rows.csr import CSRDesign
+from noiseproof._rows.csr import GROUPED_LOOPS, CSRDesign
 from noiseproof._rows.threads import Workers
+
+_TWO_SUMS = ("directions", "product")  # loops that sum weights and a step by group
 
 
 class GroupedDesign(CSRDesign):
@@ -33,6 +35,9 @@ class GroupedDesign(CSRDesign):
         Variance scale, the same for all of a group.
     """
 
+    _loops = GROUPED_LOOPS
+    _COLUMNS: ClassVar = {**CSRDesign._COLUMNS, "product": 4}
+
     def __init__(
         self,
         plain: Design,
@@ -44,16 +49,15 @@ class GroupedDesign(CSRDesign):
         self._indptr, self._indices, self._data = arrays
         self._scale = scale
         self._workers = Workers(blas=False, sharing=plain.sharing)
-        self._shares = {}
+        self._shares, self._tables = {}, {}
         dense = len(self._indices) != len(self._data)
         narrow = labels.astype(np.uint32)
         self._groups = (narrow, int(labels.max(initial=-1)) + 1, dense)
 
-    @cached_property
-    def _kernels(self) -> Any:
-        from noiseproof._rows import grouped_kernels
-
-        return grouped_kernels
+    def _room(self, loop: str, lanes: int) -> tuple[Any, ...]:
+        labels, n_groups, dense = self._groups
+        sums = np.zeros((n_groups * (2 if loop in _TWO_SUMS else 1), lanes))
+        return *super()._room(loop, lanes), labels, sums, dense
 
     @property
     def plain(self) -> Design:
@@ -62,7 +66,7 @@ class GroupedDesign(CSRDesign):
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
         k = len(W)
         m, v = self._rows(k), self._rows(k)
-        self._scan(self._kernels.moments, k, *self._groups, W, S, m, v)
+        self._scan("moments", k, W, S, m, v)
         return m, v
 
     def directions(
@@ -70,21 +74,19 @@ class GroupedDesign(CSRDesign):
     ) -> tuple[Array, Array, Array]:
         k = len(P)
         a, e, u = self._rows(k), self._rows(k), self._rows(k)
-        self._scan(self._kernels.directions, k, *self._groups, P, S, T, a, e, u)
+        self._scan("directions", k, P, S, T, a, e, u)
         return a, e, u
 
     def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
-        (out,) = self._scatter(
-            self._kernels.pullback, len(A), *self._groups, A, B, S, shapes=[S.shape]
-        )
+        (out,) = self._scatter("pullback", len(A), A, B, S, shapes=[S.shape])
         return out
 
     def curvature_diagonal(
         self, h: RowCurvature, S: Array, power: int
     ) -> tuple[Array, Array]:
         diagonal, variance = self._scatter(
-            self._kernels.diagonal,
-            *(len(S), *self._groups, *h, S),
+            "diagonal",
+            *(len(S), *h, S),
             shapes=[S.shape, S.shape],
         )
         return diagonal, variance
@@ -95,8 +97,8 @@ class GroupedDesign(CSRDesign):
         """As everywhere, and Σ_i 2 v_i x_ij Σ_{l in g} scale x_il P_l besides."""
         T = np.ascontiguousarray(self._scale * P)
         out, sums = self._scatter(
-            self._kernels.product,
-            *(len(P), *self._groups, P, S, T, *h, np.stack([a0, e0], axis=1)),
+            "product",
+            *(len(P), P, S, T, *h, np.stack([a0, e0], axis=1)),
             shapes=[S.shape, (len(P), 2)],
         )
         return out, sums[:, 0], sums[:, 1]

@@ -10,44 +10,38 @@ negative values, which doubles the cost of a gather.
 from __future__ import annotations
 
 import numba
-import numpy as np
 
-from noiseproof._rows.compiling import compiled_in_any_order
+from noiseproof._rows.compiling import standalone
 from noiseproof._rows.lanes import column, lanes, put_column, put_lanes, zero
 
 
-@compiled_in_any_order
-def _fill(table, k, k_hi, width, arrays):
+@standalone
+def _fill(table, k, k_hi, width, arrays, columns):
     """Lanes of each array for each feature, then zeros.
 
     Where the classes end before the lanes do, the last class is repeated.
-
-    Number by number: Numba's code for slices takes longer to load than to run.
     """
-    for j in range(len(table)):
-        at = 0
+    for j in range(arrays[0].shape[1]):
         for a in range(len(arrays)):
-            for c in range(len(width)):
-                table[j, at] = arrays[a][min(k + c, k_hi - 1), j]
-                at += 1
-        for rest in range(at, table.shape[1]):
-            table[j, rest] = 0.0
+            put_lanes(table, columns * j + a, column(arrays[a], j, k, k_hi, width))
+        for a in range(len(arrays), columns):
+            put_lanes(table, columns * j + a, zero(width))
 
 
-@compiled_in_any_order
-def _collect(table, k, k_hi, width, at, out):
-    """Add the lanes from `at` on to the rows of `out`."""
+@standalone
+def _collect(table, k, k_hi, width, columns, a, out):
+    """Add one of the columns to the rows of `out`."""
     for c in range(min(len(width), k_hi - k)):
-        for j in range(len(table)):
-            out[k + c, j] += table[j, at + c]
+        for j in range(out.shape[1]):
+            out[k + c, j] += table[columns * j + a, c]
 
 
-@compiled_in_any_order
-def moments(indptr, indices, data, lo, hi, k_lo, k_hi, width, W, S, squared, m, v):
-    n_lanes = len(width)
-    table = np.empty((W.shape[1], 2 * n_lanes))
-    for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, k_hi, width, (W, S))
+@standalone
+def moments(
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, W, S, squared, m, v
+):
+    for k in range(k_lo, k_hi, len(width)):
+        _fill(table, k, k_hi, width, (W, S), 2)
         for i in range(lo, hi):
             mean = zero(width)
             variance = zero(width)
@@ -55,21 +49,19 @@ def moments(indptr, indices, data, lo, hi, k_lo, k_hi, width, W, S, squared, m, 
                 j = indices[t]
                 x = numba.float64(data[t])
                 xq = x * x if squared else x
-                w = lanes(table, j, 0, width)
+                w = lanes(table, 2 * j, width)
                 mean = mean + x * w
-                variance = variance + xq * (w * lanes(table, j, n_lanes, width))
+                variance = variance + xq * (w * lanes(table, 2 * j + 1, width))
             put_column(m, i, k, k_hi, mean)
             put_column(v, i, k, k_hi, variance)
 
 
-@compiled_in_any_order
+@standalone
 def directions(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, P, S, T, squared, a, e, u
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, P, S, T, squared, a, e, u
 ):
-    n_lanes = len(width)
-    table = np.empty((P.shape[1], 3 * n_lanes))
-    for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, k_hi, width, (P, S, T))
+    for k in range(k_lo, k_hi, len(width)):
+        _fill(table, k, k_hi, width, (P, S, T), 3)
         for i in range(lo, hi):
             mean = zero(width)
             cross = zero(width)
@@ -77,22 +69,22 @@ def directions(
             for t in range(indptr[i], indptr[i + 1]):
                 j = indices[t]
                 x = numba.float64(data[t])
-                p = lanes(table, j, 0, width)
+                p = lanes(table, 3 * j, width)
                 xqp = (x * x if squared else x) * p
                 mean = mean + x * p
-                cross = cross + xqp * lanes(table, j, n_lanes, width)
-                own = own + xqp * lanes(table, j, 2 * n_lanes, width)
+                cross = cross + xqp * lanes(table, 3 * j + 1, width)
+                own = own + xqp * lanes(table, 3 * j + 2, width)
             put_column(a, i, k, k_hi, mean)
             put_column(e, i, k, k_hi, 2.0 * cross)
             put_column(u, i, k, k_hi, own)
 
 
-@compiled_in_any_order
-def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, width, A, B, S, squared, out):
-    n_lanes = len(width)
-    table = np.empty((S.shape[1], 2 * n_lanes))
-    for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, k_hi, width, (S,))
+@standalone
+def pullback(
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, A, B, S, squared, out
+):
+    for k in range(k_lo, k_hi, len(width)):
+        _fill(table, k, k_hi, width, (S,), 2)
         for i in range(lo, hi):
             a = column(A, i, k, k_hi, width)
             b = 2.0 * column(B, i, k, k_hi, width)
@@ -100,21 +92,19 @@ def pullback(indptr, indices, data, lo, hi, k_lo, k_hi, width, A, B, S, squared,
                 j = indices[t]
                 x = numba.float64(data[t])
                 xq = x * x if squared else x
-                o = lanes(table, j, n_lanes, width)
-                o = o + x * a + xq * (b * lanes(table, j, 0, width))
-                put_lanes(table, j, n_lanes, o)
-        _collect(table, k, k_hi, width, n_lanes, out)
+                o = lanes(table, 2 * j + 1, width)
+                o = o + x * a + xq * (b * lanes(table, 2 * j, width))
+                put_lanes(table, 2 * j + 1, o)
+        _collect(table, k, k_hi, width, 2, 1, out)
 
 
-@compiled_in_any_order
+@standalone
 def diagonal(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width,
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, table,
     mm, mv, vv, hv, S, squared, out, out_v,
 ):  # fmt: skip
-    n_lanes = len(width)
-    table = np.empty((S.shape[1], 3 * n_lanes))
-    for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, k_hi, width, (S,))
+    for k in range(k_lo, k_hi, len(width)):
+        _fill(table, k, k_hi, width, (S,), 3)
         for i in range(lo, hi):
             a = column(mm, i, k, k_hi, width)
             b = 4.0 * column(mv, i, k, k_hi, width)
@@ -124,25 +114,23 @@ def diagonal(
                 j = indices[t]
                 x = numba.float64(data[t])
                 xq = x * x if squared else x
-                xs = xq * lanes(table, j, 0, width)
-                o = lanes(table, j, n_lanes, width)
+                xs = xq * lanes(table, 3 * j, width)
+                o = lanes(table, 3 * j + 1, width)
                 o = o + (x * x) * a + xs * (x * b + c * xs)
-                ov = lanes(table, j, 2 * n_lanes, width) + xq * d
-                put_lanes(table, j, n_lanes, o)
-                put_lanes(table, j, 2 * n_lanes, ov)
-        _collect(table, k, k_hi, width, n_lanes, out)
-        _collect(table, k, k_hi, width, 2 * n_lanes, out_v)
+                ov = lanes(table, 3 * j + 2, width) + xq * d
+                put_lanes(table, 3 * j + 1, o)
+                put_lanes(table, 3 * j + 2, ov)
+        _collect(table, k, k_hi, width, 3, 1, out)
+        _collect(table, k, k_hi, width, 3, 2, out_v)
 
 
-@compiled_in_any_order
+@standalone
 def product(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width,
+    indptr, indices, data, lo, hi, k_lo, k_hi, width, table,
     P, S, mm, mv, vv, constants, squared, out, sums,
 ):  # fmt: skip
-    n_lanes = len(width)
-    table = np.empty((P.shape[1], 3 * n_lanes))
-    for k in range(k_lo, k_hi, n_lanes):
-        _fill(table, k, k_hi, width, (P, S))
+    for k in range(k_lo, k_hi, len(width)):
+        _fill(table, k, k_hi, width, (P, S), 3)
         a0 = column(constants, 0, k, k_hi, width)
         e0 = column(constants, 1, k, k_hi, width)
         sum_m, sum_v = zero(width), zero(width)
@@ -153,9 +141,9 @@ def product(
                 j = indices[t]
                 x = numba.float64(data[t])
                 xq = x * x if squared else x
-                p = lanes(table, j, 0, width)
+                p = lanes(table, 3 * j, width)
                 a = a + x * p
-                e = e + xq * (p * lanes(table, j, n_lanes, width))
+                e = e + xq * (p * lanes(table, 3 * j + 1, width))
             a = a + a0
             e = 2.0 * e + e0
             h = column(mv, i, k, k_hi, width)
@@ -168,9 +156,9 @@ def product(
                 j = indices[t]
                 x = numba.float64(data[t])
                 xq = x * x if squared else x
-                o = lanes(table, j, 2 * n_lanes, width) + x * pull_m
-                o = o + xq * (pull_v * lanes(table, j, n_lanes, width))
-                put_lanes(table, j, 2 * n_lanes, o)
-        _collect(table, k, k_hi, width, 2 * n_lanes, out)
+                o = lanes(table, 3 * j + 2, width) + x * pull_m
+                o = o + xq * (pull_v * lanes(table, 3 * j + 1, width))
+                put_lanes(table, 3 * j + 2, o)
+        _collect(table, k, k_hi, width, 3, 2, out)
         put_column(sums, 0, k, k_hi, sum_m)
         put_column(sums, 1, k, k_hi, sum_v)

@@ -3,7 +3,8 @@
 A `Four` holds a float64 for each of four classes, and adds and multiplies like a float,
 lane by lane. Loops are written once, as for a single class. Compiled for `Four`, an
 entry of the data, and the cache line of its feature, serve four classes at the cost of
-one. The tuple that a loop gets as `width`, one of `WIDTHS`, says for which it is meant.
+one. The length of the tuple that a loop gets as `width`, four or one, says for which it
+is meant.
 
 Why not plain Python: written with tuples of four floats the same loops do not become
 vector instructions. On sparse data of 10,000 x 30,000 with 60 entries a row and 20
@@ -18,10 +19,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
-
-WIDTHS = ((0.0, 0.0, 0.0, 0.0), (0.0,))  # the widest first
 
 _VECTOR = ir.VectorType(ir.DoubleType(), 4)
 _LANE = ir.IntType(32)
@@ -64,34 +62,42 @@ def _unpack(context, x):
     return types.UniTuple(types.float64, 4)(_four), build
 
 
-def _address(context, builder, signature, arguments):
-    """Of four numbers in a table: moved as one, they cost a seventh of a pass less."""
-    table, *place = arguments
-    kinds = zip(place, signature.args[1:3], strict=True)
-    place = [context.cast(builder, at, kind, types.intp) for at, kind in kinds]
-    kind = signature.args[0]
-    array = context.make_array(kind)(context, builder, table)
-    first = cgutils.get_item_pointer(context, builder, kind, array, place)
-    return builder.bitcast(first, _VECTOR.as_pointer())
+def _address(context, builder, signature, arguments, n_lanes):
+    """Of a row of a table, which is as long as there are lanes."""
+    table, row, _ = arguments
+    row = context.cast(builder, row, signature.args[1], types.intp)
+    first = context.make_array(signature.args[0])(context, builder, table).data
+    first = builder.gep(first, [builder.mul(row, row.type(n_lanes))])
+    return first if n_lanes == 1 else builder.bitcast(first, _VECTOR.as_pointer())
 
 
 @intrinsic
-def _load(context, table, row, at):
+def lanes(context, table, row, width):
+    """A row of a C-contiguous table, a lane for each of its numbers."""
+    n_lanes = len(width)
+
     def build(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments)
+        address = _address(context, builder, signature, arguments, n_lanes)
         return builder.load(address, align=8)
 
-    return _four(table, row, at), build
+    if table.layout != "C":
+        return None
+    return (types.float64 if n_lanes == 1 else _four)(table, row, width), build
 
 
 @intrinsic
-def _store(context, table, row, at, x):
+def put_lanes(context, table, row, x):
+    """Store the lanes of x in a row of a C-contiguous table."""
+    n_lanes = 4 if x == _four else 1
+
     def build(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments[:3])
-        builder.store(arguments[3], address, align=8)
+        address = _address(context, builder, signature, arguments, n_lanes)
+        builder.store(arguments[2], address, align=8)
         return context.get_dummy_value()
 
-    return types.void(table, row, at, x), build
+    if table.layout != "C":
+        return None
+    return types.void(table, row, x), build
 
 
 @intrinsic
@@ -131,16 +137,6 @@ def zero(width: Any) -> Any:
     raise NotImplementedError  # compiled code only, like all below
 
 
-def lanes(table: Any, row: Any, at: Any, width: Any) -> Any:
-    """The numbers from `table[row, at]` on, a lane for each."""
-    raise NotImplementedError
-
-
-def put_lanes(table: Any, row: Any, at: Any, x: Any) -> None:
-    """Store the lanes of x from `table[row, at]` on."""
-    raise NotImplementedError
-
-
 def column(rows: Any, at: Any, first: Any, end: Any, width: Any) -> Any:
     """The numbers in column `at` of the rows `first` to `end`, a lane for each.
 
@@ -159,28 +155,6 @@ def _zero(width):
     if len(width) == 1:
         return lambda width: 0.0
     return lambda width: _pack(0.0, 0.0, 0.0, 0.0)
-
-
-@overload(lanes)
-def _lanes(table, row, at, width):
-    if len(width) == 1:
-        return lambda table, row, at, width: table[row, at]
-    if table.layout != "C":  # a row must lie in one piece
-        return None
-    return lambda table, row, at, width: _load(table, row, at)
-
-
-@overload(put_lanes)
-def _put_lanes(table, row, at, x):
-    def put_one(table, row, at, x):
-        table[row, at] = x
-
-    def put_four(table, row, at, x):
-        _store(table, row, at, x)
-
-    if x == _four:
-        return put_four if table.layout == "C" else None
-    return put_one
 
 
 @overload(column)
