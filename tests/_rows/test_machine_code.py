@@ -32,7 +32,7 @@ def _totals(X, labels, *, loops=None, entries=None):
 
 @pytest.fixture
 def X(rng):
-    return sp.random_array((20, 7), density=0.5, format="csr", rng=rng)
+    return sp.random(20, 7, density=0.5, format="csr", random_state=rng)
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.int64])
@@ -78,7 +78,7 @@ def test_sparse_fits_need_no_compiler_once_loops_are_in_files():
         "import sys, numpy as np, scipy.sparse as sp\n"
         "from noiseproof import DropoutLogisticRegression, DropoutSVC\n"
         "from noiseproof.noise import Dropout\n"
-        "X = sp.random_array((40, 900), density=0.1, format='csr', rng=0)\n"
+        "X = sp.random(40, 900, 0.1, format='csr', random_state=0)\n"
         "rows = np.arange(40)\n"
         "groups = np.arange(900) // 3\n"
         "for y in (rows % 2, rows % 5):\n"

@@ -224,7 +224,7 @@ def test_compiled_loops_need_no_cache(estimator):
         "try: numba.njit(cache=True)(lambda x: x)\n"
         "except RuntimeError as error: print('cannot cache' in str(error))\n"
         f"from noiseproof import {estimator}\n"
-        "X = sp.random_array((9, 900), density=0.1, format='csr')\n"
+        "X = sp.random(9, 900, 0.1, format='csr')\n"
         f"print({estimator}().fit(X, np.arange(9) % 2).coef_.shape)"
     )
     ran = subprocess.run(
