@@ -1,4 +1,7 @@
-"""A compiled sweep of dual coordinate descent for the hinge loss without noise."""
+"""Compiled loops for the dual of the hinge loss without noise.
+
+A matrix may be dense: then `indices` are those of one row.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +54,69 @@ def sweep(
     state[0], state[1] = b, n_active
     state[2] = high if high > 0.0 else np.inf
     state[3] = low if low < 0.0 else -np.inf
+
+
+@standalone
+def scores(indptr, indices, data, dense, rows, w, out):
+    """x·w for some rows."""
+    for s in range(len(rows)):
+        start, stop = indptr[rows[s]], indptr[rows[s] + 1]
+        shift = start if dense else start - start
+        score = 0.0
+        for t in range(start, stop):
+            score += numba.float64(data[t]) * w[indices[t - shift]]
+        out[s] = score
+
+
+@standalone
+def add_rows(indptr, indices, data, dense, rows, coefficients, w):
+    """Add some rows, times their coefficients, to w."""
+    for s in range(len(rows)):
+        start, stop = indptr[rows[s]], indptr[rows[s] + 1]
+        shift = start if dense else start - start
+        for t in range(start, stop):
+            w[indices[t - shift]] += coefficients[s] * numba.float64(data[t])
+
+
+@standalone
+def face_step(
+    indptr, indices, data, dense, rows, y, inverse, n_iter, constants,
+    residual, step, direction, signed, product, w,
+):  # fmt: skip
+    """Add about (U Uᵀ + pull y yᵀ)⁻¹ residual to the step, U being the rows times y.
+
+    Conjugate gradients, until the residual has fallen by the factor `accuracy`, in the
+    norm of `inverse`. `constants` are pull and accuracy; all arrays after the residual
+    are room to work in.
+    """
+    pull, accuracy = constants[0], constants[1]
+    norm2 = 0.0
+    for s in range(len(rows)):
+        direction[s] = inverse[s] * residual[s]
+        norm2 += residual[s] * direction[s]
+    goal = accuracy * accuracy * norm2
+    for _ in range(n_iter):
+        if norm2 <= goal:
+            break
+        total = 0.0
+        for s in range(len(rows)):
+            signed[s] = y[s] * direction[s]
+            total += signed[s]
+        for j in range(len(w)):
+            w[j] = 0.0
+        add_rows(indptr, indices, data, dense, rows, signed, w)
+        scores(indptr, indices, data, dense, rows, w, product)
+        bend = 0.0
+        for s in range(len(rows)):
+            product[s] = y[s] * (product[s] + pull * total)
+            bend += direction[s] * product[s]
+        if not bend > 0.0:
+            break
+        length, before, norm2 = norm2 / bend, norm2, 0.0
+        for s in range(len(rows)):
+            step[s] += length * direction[s]
+            residual[s] -= length * product[s]
+            norm2 += inverse[s] * residual[s] * residual[s]
+        for s in range(len(rows)):
+            turned = inverse[s] * residual[s]
+            direction[s] = turned + norm2 / before * direction[s]

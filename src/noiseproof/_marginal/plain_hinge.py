@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noiseproof._rows import Array, Design, Loops
 from noiseproof._stop import Stop
@@ -74,10 +75,10 @@ class _Dual:
         state = np.array([self.b, len(self.alpha), np.inf, -np.inf])
         for _ in range(times):
             self.lots.shuffle(self.order[: int(state[1])])
-            _LOOPS.run(
+            self._run(
                 "sweep",
-                *(*self.entries, self.dense, self.y, self.upper, self.squares),
-                *(constants, self.order, self.alpha, self.w, state),
+                *(self.y, self.upper, self.squares, constants),
+                *(self.order, self.alpha, self.w, state),
             )
         self.b = float(state[0])
 
@@ -96,16 +97,13 @@ class _Dual:
         if len(face) == 0:
             return
         y, alpha, upper = self.y[face], self.alpha[face], self.upper[face]
-        U = self.design.scaled_rows(face, y, False)
-        slope = np.asarray(U @ self.w).ravel() + y * self.b - self.margin
-        accuracy = _FINAL if self.is_settled else _RESIDUAL
-        step = _face_step(
-            U, y, self.pull, slope, 1 / self.squares[face], self.cg_iter, accuracy
-        )
+        slope = y * (self.scores(face) + self.b) - self.margin
+        step = self._face_step(face, slope)
         for shorter in 0.5 ** np.arange(20):
             new = np.clip(alpha + shorter * step, 0.0, upper)
             change = new - alpha
-            dw, db = U.T @ change, self.pull * (y @ change)
+            dw, db = np.zeros_like(self.w), self.pull * (y @ change)
+            self._run("add_rows", face, y * change, dw)
             promise = slope @ change
             if promise + 0.5 * (dw @ dw + db * (y @ change)) <= 1e-4 * promise:
                 break
@@ -117,14 +115,33 @@ class _Dual:
         if shorter == 1.0 and ended < _SETTLED:
             self.cg_iter = min(2 * self.cg_iter, _MOST_CG_ITER)
 
+    def _face_step(self, face: NDArray[np.intp], slope: Array) -> Array:
+        """About -(U Uᵀ + pull y yᵀ)⁻¹ slope, by conjugate gradients."""
+        constants = np.array([self.pull, _FINAL if self.is_settled else _RESIDUAL])
+        step, *room = np.zeros((4, len(face)))
+        self._run(
+            "face_step",
+            *(face, self.y[face], 1 / self.squares[face], self.cg_iter, constants),
+            *(-slope, step, *room, np.empty_like(self.w)),
+        )
+        return step
+
+    def scores(self, rows: NDArray[np.intp]) -> Array:
+        """x·w for some rows."""
+        out = np.empty(len(rows))
+        self._run("scores", rows, self.w, out)
+        return out
+
+    def _run(self, loop: str, *arguments: Any) -> None:
+        _LOOPS.run(loop, *self.entries, self.dense, *arguments)
+
     def theta(self, b: float) -> Array:
         """The weights and an intercept as parameters."""
         return np.append(self.w, b) if self.fit_intercept else self.w.copy()
 
     def values(self) -> tuple[float, float, float]:
         """The primal value with its best intercept, that intercept, the dual value."""
-        y, none = self.y, np.zeros_like(self.w)[None]
-        scores = self.design.moments(self.w[None], none, 2)[0][0]
+        y, scores = self.y, self.scores(np.arange(len(self.y)))
         b = best_intercept(scores, y, self.upper, self.margin) * self.fit_intercept
         norm2 = self.w @ self.w
         short = self.margin - y * (scores + b)
@@ -145,33 +162,6 @@ class _Dual:
         length = less @ np.sqrt(self.norms2[rows])
         change = self.margin * less - less * self.y[rows] * scores[rows]
         return float(change.sum() + 0.5 * length**2)
-
-
-def _face_step(
-    U: Any,
-    y: Array,
-    pull: float,
-    slope: Array,
-    inverse: Array,
-    n_iter: int,
-    accuracy: float,
-) -> Array:
-    """About -(U Uᵀ + pull y yᵀ)⁻¹ slope, by conjugate gradients."""
-    residual, step, U_T = -slope, np.zeros_like(slope), U.T
-    direction = inverse * residual
-    norm2 = residual @ direction
-    goal = accuracy**2 * norm2
-    for _ in range(n_iter):
-        product = U @ (U_T @ direction) + pull * (y @ direction) * y
-        bend = direction @ product
-        if norm2 <= goal or not bend > 0:
-            break
-        step += norm2 / bend * direction
-        residual -= norm2 / bend * product
-        turned = inverse * residual
-        before, norm2 = norm2, residual @ turned
-        direction = turned + norm2 / before * direction
-    return step
 
 
 def best_intercept(scores: Array, y: Array, weights: Array, margin: float) -> float:
