@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core.errors import NumbaNotImplementedError
 
 from noiseproof._rows import Loops, machine_code
 
@@ -63,6 +64,28 @@ def test_a_damaged_file_is_written_anew(rng, X, folder, damage):
     assert machine_code._read(file)
 
 
+def test_without_sources_to_compare_nothing_is_kept(rng, X, folder):
+    loops = Loops("noiseproof._rows.grouped_kernels")
+    loops._sources = ""
+    out, expected = _totals(X, rng.integers(0, 3, 7), loops=loops)
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+    assert not list(folder.iterdir())
+
+
+def test_without_a_home_nothing_is_kept_below_the_working_directory(monkeypatch):
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    (folder,) = machine_code._folders()
+    assert folder.is_absolute()
+
+
+def test_arrays_of_the_other_byte_order_are_refused(rng, X):
+    entries = X.data.astype(X.data.dtype.newbyteorder())
+    with pytest.raises(NumbaNotImplementedError):
+        _totals(X, rng.integers(0, 3, 7), entries=entries)
+
+
 def test_threads_may_ask_for_the_same_loop_at_once(rng, X, folder):
     loops, labels = Loops("noiseproof._rows.grouped_kernels"), rng.integers(0, 3, 7)
     with ThreadPoolExecutor(4) as pool:
@@ -76,6 +99,7 @@ def test_sparse_fits_need_no_compiler_once_loops_are_in_files():
     """Not in processes that come later; among them are all loops of three modules."""
     code = (
         "import sys, numpy as np, scipy.sparse as sp\n"
+        "from noiseproof import DropoutExponentialClassifier\n"
         "from noiseproof import DropoutLogisticRegression, DropoutSVC\n"
         "from noiseproof.noise import Dropout\n"
         "X = sp.random(40, 900, 0.1, format='csr', random_state=0)\n"
@@ -85,6 +109,7 @@ def test_sparse_fits_need_no_compiler_once_loops_are_in_files():
         "    for noise in (Dropout(0.5), Dropout(0.5, groups=groups), None):\n"
         "        DropoutSVC(noise).fit(X, y)\n"
         "        DropoutLogisticRegression(noise).fit(X, y)\n"
+        "    DropoutExponentialClassifier(Dropout(0.1, groups=groups)).fit(X, y)\n"
         "print('numba' in sys.modules)"
     )
     for _ in range(2):

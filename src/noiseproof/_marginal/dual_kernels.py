@@ -86,8 +86,8 @@ def face_step(
     """Add about (U Uᵀ + pull y yᵀ)⁻¹ residual to the step, U being the rows times y.
 
     Conjugate gradients, until the residual has fallen by the factor `accuracy`, in the
-    norm of `inverse`. `constants` are pull and accuracy; all arrays after the residual
-    are room to work in.
+    norm of `inverse`. `constants` are pull and accuracy. The residual is left smaller;
+    all arrays after the step are room to work in.
     """
     pull, accuracy = constants[0], constants[1]
     norm2 = 0.0

@@ -24,7 +24,7 @@ from noiseproof._rows import Array, Design, Loops
 from noiseproof._stop import Stop
 
 _LOOPS = Loops("noiseproof._marginal.dual_kernels")
-_SWEEPS = 5  # between two looks at the gap, which cost about two of them
+_SWEEPS = 5  # between two looks at the gap, each of which costs about one
 _FIRST_SWEEPS = 10
 # Iterations on a face at first, and at most once few of its α meet a bound
 _CG_ITER = 15
@@ -199,7 +199,7 @@ def plain_hinge(
 
 
 def _solve(state: _Dual, stop: Stop) -> tuple[Array, int, bool, bool]:
-    best, highest, gaps = np.inf, -np.inf, []
+    best, highest, gaps, theta = np.inf, -np.inf, [], state.theta(0.0)
     for n_iter in range(1, stop.max_iter + 1):
         state.sweep(_SWEEPS if n_iter > 1 else _FIRST_SWEEPS)
         state.center_intercept()
@@ -211,7 +211,8 @@ def _solve(state: _Dual, stop: Stop) -> tuple[Array, int, bool, bool]:
         converged = gaps[-1] <= stop.tol * best
         share = gaps[-1] / max(best, 1e-300)
         stopped = stop.tell(n_iter, np.array([best]), share)
-        slow = n_iter > _PATIENCE and gaps[-1] > 0.5 * gaps[-1 - _PATIENCE]
+        # written so that a gap that is no number counts as slow, too
+        slow = n_iter > _PATIENCE and not gaps[-1] <= 0.5 * gaps[-1 - _PATIENCE]
         if converged or stopped or slow:
             break
         state.settle()

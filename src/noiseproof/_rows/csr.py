@@ -31,6 +31,7 @@ _ROOM = 1 << 22
 # How many classes a loop works on at once, as it is told: see `lanes`
 _FOUR, _ONE = (0.0,) * 4, (0.0,)
 
+# For GroupedDesign, and for blocks of entries, which sum by group as well
 GROUPED_LOOPS = Loops("noiseproof._rows.grouped_kernels")
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi

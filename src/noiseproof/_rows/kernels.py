@@ -3,7 +3,7 @@
 Each kernel works on the rows `lo` to `hi` and the classes `k_lo` to `k_hi`, so that
 threads can share a pass, and on one or four classes at once, as `width` says. What it
 must know of a feature lies side by side in a table, filled anew for each pass: an entry
-costs a cache line or two. Index arrays must be unsigned: Numba tests signed ones for
+costs a cache line or two. Index arrays should be unsigned: Numba tests signed ones for
 negative values, which doubles the cost of a gather.
 """
 
@@ -21,7 +21,7 @@ def _fill(table, k, k_hi, width, arrays, columns):
 
     Where the classes end before the lanes do, the last class is repeated.
     """
-    for j in range(arrays[0].shape[1]):
+    for j in range(len(table) // columns):
         for a in range(len(arrays)):
             put_lanes(table, columns * j + a, column(arrays[a], j, k, k_hi, width))
         for a in range(len(arrays), columns):
@@ -32,7 +32,7 @@ def _fill(table, k, k_hi, width, arrays, columns):
 def _collect(table, k, k_hi, width, columns, a, out):
     """Add one of the columns to the rows of `out`."""
     for c in range(min(len(width), k_hi - k)):
-        for j in range(out.shape[1]):
+        for j in range(len(table) // columns):
             out[k + c, j] += table[columns * j + a, c]
 
 

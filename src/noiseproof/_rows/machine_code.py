@@ -6,7 +6,8 @@ loops that fits of sparse data need are kept as object files, and only a process
 has to compile one imports Numba.
 
 A file lies beside the source, or else in the user's cache folder. Its name depends on
-all that its content does: the source, the processor, the kinds of arguments.
+all that its content does: the sources, the processor, the versions, the kinds of
+arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import os
 import struct
 import threading
 from collections.abc import Callable
-from functools import cache
+from contextlib import suppress
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,7 @@ class Loops:
         for argument in arguments:
             if isinstance(argument, np.ndarray):
                 kinds.append(
-                    (argument.dtype.char, argument.ndim, argument.flags.c_contiguous)
+                    (argument.dtype.str, argument.ndim, argument.flags.c_contiguous)
                 )
                 words.append(id(argument))
             elif isinstance(argument, tuple):
@@ -71,17 +73,37 @@ class Loops:
             return self._ready[called]
 
     def _code(self, called: tuple[Any, ...]) -> bytes:
-        described = f"{_sources()} {_processor()} {self._module} {called}"
-        digest = hashlib.sha256(described.encode()).hexdigest()
-        file = f"{called[0]}-{digest[:24]}.o"
-        for folder in _folders():
-            if code := _read(folder / file):
+        files = [folder / self._file_name(called) for folder in self._folders]
+        for file in files:
+            if code := _read(file):
                 return code
         code = self._compile(*called)
-        for folder in _folders():
-            if _write(folder / file, code):
-                break
+        any(_write(file, code) for file in files)  # the first that can be written
         return code
+
+    def _file_name(self, called: tuple[Any, ...]) -> str:
+        described = f"{self._sources} {_computer()} {called}"
+        digest = hashlib.sha256(described.encode()).hexdigest()
+        return f"{called[0]}-{digest[:24]}.o"
+
+    @cached_property
+    def _folders(self) -> list[Path]:
+        """Where files may lie: nowhere, where the sources are not to be read."""
+        return _folders() if self._sources else []
+
+    @cached_property
+    def _sources(self) -> str:
+        """A digest of the loops and what compiles them; empty where only .pyc are."""
+        here = Path(__file__).parent
+        own = here.parents[1].joinpath(*self._module.split(".")).with_suffix(".py")
+        names = ("kernels", "lanes", "compiling", "machine_code")
+        digest = hashlib.sha256()
+        try:
+            for file in (own, *(here / f"{name}.py" for name in names)):
+                digest.update(file.read_bytes())
+        except OSError:
+            return ""
+        return digest.hexdigest()
 
     def _compile(self, name: str, *kinds: Any) -> bytes:
         from noiseproof._rows.compiling import machine_code
@@ -111,36 +133,33 @@ def _machine() -> Any:
 
 
 @cache
-def _processor() -> str:
+def _computer() -> str:
+    """The processor, and what else code depends on.
+
+    A version of llvmlite goes with one of Numba, and loops know the size of the header
+    of Python's objects.
+    """
+    import llvmlite
+
     llvm = _llvm()
     features = llvm.get_host_cpu_features().flatten()
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features}"
+    processor = f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features}"
+    options = sorted(item for item in os.environ.items() if item[0][:6] == "NUMBA_")
+    return f"{processor} {llvmlite.__version__} {object.__basicsize__} {options}"
 
 
-@cache
-def _sources() -> str:
-    """A digest of all loops and of what compiles them."""
-    here = Path(__file__).parent
-    files = [
-        *sorted(here.parent.rglob("*kernels.py")),
-        *(here / name for name in ("compiling.py", "lanes.py", "machine_code.py")),
-    ]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-@cache
 def _folders() -> list[Path]:
-    """Where files may lie, the first that can be written first."""
+    """Folders for files, the preferred one first."""
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
         return [Path(given)]
-    folders = [Path(__file__).parent / "__pycache__"]
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    home = home or os.path.expanduser("~/.cache")
-    return [*folders, Path(home) / "noiseproof"]
+    folders = [
+        Path(__file__).parent / "__pycache__",
+        Path(home or os.path.expanduser("~/.cache")) / "noiseproof",
+    ]
+    # a user without a home has none, rather than one below any working directory
+    return [folder for folder in folders if folder.is_absolute()]
 
 
 def _read(file: Path) -> bytes | None:
@@ -155,12 +174,14 @@ def _read(file: Path) -> bytes | None:
 
 def _write(file: Path, code: bytes) -> bool:
     """Write at once, so that other processes see all of a file or nothing."""
+    unfinished = file.with_suffix(f".{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_suffix(f".{os.getpid()}")
         unfinished.write_bytes(hashlib.sha256(code).digest() + code)
         unfinished.replace(file)
     except OSError:
+        with suppress(OSError):  # it may not even be there
+            unfinished.unlink()
         return False
     return True
 
@@ -178,7 +199,7 @@ def _loaded(code: bytes, n_words: int) -> Callable[..., None]:
     entry = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
     function = entry(engine.get_function_address(_ENTRY))
     block = struct.Struct(f"{n_words}q")
-    nowhere = (ctypes.c_int64 * 2)()  # for the result and errors that loops do not have
+    nowhere = (ctypes.c_int64 * 2)()  # a result and errors, which loops do not have
 
     def run(*words: int) -> None:
         if function(nowhere, nowhere, block.pack(*words)):
