@@ -120,6 +120,7 @@ def plot(data: str, loss: str, curves, folder: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     for name, points in curves.items():
@@ -132,6 +133,9 @@ def plot(data: str, loss: str, curves, folder: Path) -> None:
         axes.loglog(np.array(seconds)[order], best, "o", ms=3, label=name, **style)
         axes.lines[-1].set_linestyle(style.get("ls", "-"))
     axes.set(xlabel="seconds", ylabel="(objective - minimum) / minimum")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # also within a decade
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_title(f"{data}, {loss} loss")
     axes.legend(fontsize=7, frameon=False)
     figure.tight_layout()
