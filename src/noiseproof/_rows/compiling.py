@@ -13,15 +13,13 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 ANY_ORDER = frozenset({"contract", "reassoc"})  # sums may use vector instructions
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _WORD = ir.IntType(64)
+_ADDRESS = ir.IntType(8).as_pointer()
 
 
 def compiled(loop: Callable[..., Any], fastmath: Any = False) -> Any:
@@ -56,34 +54,15 @@ def machine_code(
     the address of a NumPy array; for "i" a whole number itself. A kind that is a number
     n stands for a tuple of n floats, of which only the length matters: it has no word.
     """
-    wanted = types.Tuple([_numba_type(kind) for kind in kinds])
-
-    @intrinsic
-    def arguments(typing, block):
-        def build(context, builder, signature, given):
-            words, values = given[0], []
-            for kind, own in zip(kinds, wanted, strict=True):
-                if isinstance(kind, int):
-                    zeros = context.get_constant_generic(builder, own, (0.0,) * kind)
-                    values.append(zeros)
-                    continue
-                word = builder.load(words)
-                words = builder.gep(words, [_WORD(1)])
-                if isinstance(own, types.Array):
-                    word = _array(context, builder, own, word)
-                values.append(word)
-            return context.make_tuple(builder, wanted, values)
-
-        return wanted(block), build
-
-    @numba.cfunc(types.void(types.CPointer(types.int64)), _nrt=False, **_OPTIONS)
-    def call(block):
-        loop(*arguments(block))
-
-    module = llvm.parse_assembly(call.inspect_llvm())
-    # around the function Numba puts one that asks Python to report errors: left out
-    module.get_function(call.native_name).linkage = llvm.Linkage.available_externally
-    module.get_function(call.native_name.removeprefix("cfunc.")).name = name
+    signature = tuple(_numba_type(kind) for kind in kinds)
+    loop.compile(signature)
+    made = loop.overloads[signature].fndesc
+    module = llvm.parse_assembly(loop.inspect_llvm(signature))
+    # what Numba puts around the loop, for Python and for C, is left out
+    for wrapper in made.llvm_cpython_wrapper_name, made.llvm_cfunc_wrapper_name:
+        module.get_function(wrapper).linkage = llvm.Linkage.available_externally
+    native = module.get_function(made.llvm_func_name)
+    module.link_in(llvm.parse_assembly(_call(native, signature, name)))
     return machine.emit_object(module)
 
 
@@ -93,37 +72,60 @@ def _numba_type(kind):
     if kind == "i":
         return types.int64
     dtype, ndim, contiguous = kind
-    return types.Array(
-        numba.from_dtype(np.dtype(dtype)), ndim, "C" if contiguous else "A"
-    )
+    return types.Array(numba.from_dtype(dtype), ndim, "C" if contiguous else "A")
 
 
-def _array(context, builder, kind, address):
-    """What Numba must know of the NumPy array at an address.
+def _call(native, signature, name):
+    """The text of a function that calls a native one with what a block of words says.
 
-    After the header of any Python object NumPy has the address of the data, the number
-    of dimensions, and addresses of shape and strides: a layout that all extension
-    modules compiled for it rely on.
+    Numba's functions get a place for the result and one for errors, then an array as
+    `_array` says, and a tuple number by number.
     """
+    module = ir.Module()
+    parameters = [_ADDRESS, _ADDRESS, _WORD]
+    function = ir.Function(module, ir.FunctionType(ir.IntType(32), parameters), name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    result, errors, block = function.args
+    n_words = sum(not isinstance(kind, types.UniTuple) for kind in signature)
+    words = iter(_numbers(builder, block, n_words))
+    arguments = [result, errors]
+    for kind in signature:
+        if isinstance(kind, types.UniTuple):
+            arguments += [ir.Constant(ir.DoubleType(), 0.0)] * len(kind)
+        elif isinstance(kind, types.Array):
+            arguments += _array(builder, kind, next(words))
+        else:
+            arguments.append(next(words))
+    if len(arguments) != len(list(native.arguments)):
+        raise SystemError("This version of Numba hands arrays on in another way.")
+    kinds = [argument.type for argument in arguments]
+    called = ir.Function(module, ir.FunctionType(ir.IntType(32), kinds), native.name)
+    builder.ret(builder.call(called, arguments))
+    return str(module)
 
-    def word(place, at):
-        return builder.load(builder.gep(place, [_WORD(at)]))
 
-    def numbers(address):
-        place = builder.inttoptr(address, _WORD.as_pointer())
-        return [word(place, axis) for axis in range(kind.ndim)]
+def _array(builder, kind, address):
+    """What Numba wants to know of the NumPy array at an address.
 
-    array = context.make_array(kind)(context, builder)
-    header = builder.inttoptr(address, _WORD.as_pointer())
-    first = object.__basicsize__ // 8
-    sizes, steps = numbers(word(header, first + 2)), numbers(word(header, first + 3))
-    array.data = builder.inttoptr(word(header, first), array.data.type)
-    array.itemsize = _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    array.nitems = _WORD(1)
-    for size in sizes:
-        array.nitems = builder.mul(array.nitems, size)
-    array.shape = cgutils.pack_array(builder, sizes)
-    array.strides = cgutils.pack_array(builder, steps)
-    array.meminfo = cgutils.get_null_value(array.meminfo.type)
-    array.parent = cgutils.get_null_value(array.parent.type)
-    return array._getvalue()
+    Two pointers to its owners, here none, the number of its items and their size, its
+    data, shape and strides. After the header of any Python object NumPy has the address
+    of the data, the number of dimensions, and addresses of shape and strides: a layout
+    that all extension modules compiled for it rely on.
+    """
+    header = object.__basicsize__ // 8
+    data, _, shape, strides = _numbers(builder, address, header + 4)[header:]
+    shape = _numbers(builder, shape, kind.ndim)
+    strides = _numbers(builder, strides, kind.ndim)
+    n_items = _WORD(1)
+    for size in shape:
+        n_items = builder.mul(n_items, size)
+    item_size = _WORD(kind.dtype.bitwidth // 8)
+    none = ir.Constant(_ADDRESS, None)
+    data = builder.inttoptr(data, _ADDRESS)
+    return [none, none, n_items, item_size, data, *shape, *strides]
+
+
+def _numbers(builder, address, n):
+    """The first words at an address."""
+    place = builder.inttoptr(address, _WORD.as_pointer())
+    return [builder.load(builder.gep(place, [_WORD(at)])) for at in range(n)]

@@ -54,7 +54,7 @@ class Loops:
         for argument in arguments:
             if isinstance(argument, np.ndarray):
                 kinds.append(
-                    (argument.dtype.str, argument.ndim, argument.flags.c_contiguous)
+                    (argument.dtype, argument.ndim, argument.flags.c_contiguous)
                 )
                 words.append(id(argument))
             elif isinstance(argument, tuple):
