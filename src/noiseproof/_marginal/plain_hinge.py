@@ -58,7 +58,7 @@ class _Dual:
         norms2: Array,
     ):
         n, d = design.shape
-        self.design, self.y, self.upper, self.margin = design, y, upper, margin
+        self.y, self.upper, self.margin = y, upper, margin
         self.fit_intercept, self.norms2 = fit_intercept, norms2
         self.entries = design.entries()
         self.dense = len(self.entries[1]) != len(self.entries[2])

@@ -43,7 +43,7 @@ def standalone(loop: Callable[..., Any]) -> Any:
     return numba.njit(_nrt=False, fastmath=set(ANY_ORDER), **_OPTIONS)(loop)
 
 
-def machine_code(
+def object_code(
     loop: Any, kinds: Sequence[Any], machine: llvm.TargetMachine, name: str
 ) -> bytes:
     """An object file with a function `name` that calls a standalone loop.

@@ -18,13 +18,14 @@ import os
 import struct
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from noiseproof._atomic import atomic_write
 
 _ENTRY = "loop"
 _DIGEST = 32  # bytes in front of the code, by which a damaged file is known
@@ -73,23 +74,17 @@ class Loops:
             return self._ready[called]
 
     def _code(self, called: tuple[Any, ...]) -> bytes:
-        files = [folder / self._file_name(called) for folder in self._folders]
+        described = f"{self._sources} {_computer()} {called}"
+        digest = hashlib.sha256(described.encode()).hexdigest()
+        name = f"{called[0]}-{digest[:24]}.o"
+        # without sources to compare nobody could tell whether a file is up to date
+        files = [folder / name for folder in _folders()] if self._sources else []
         for file in files:
             if code := _read(file):
                 return code
         code = self._compile(*called)
         any(_write(file, code) for file in files)  # the first that can be written
         return code
-
-    def _file_name(self, called: tuple[Any, ...]) -> str:
-        described = f"{self._sources} {_computer()} {called}"
-        digest = hashlib.sha256(described.encode()).hexdigest()
-        return f"{called[0]}-{digest[:24]}.o"
-
-    @cached_property
-    def _folders(self) -> list[Path]:
-        """Where files may lie: nowhere, where the sources are not to be read."""
-        return _folders() if self._sources else []
 
     @cached_property
     def _sources(self) -> str:
@@ -106,10 +101,10 @@ class Loops:
         return digest.hexdigest()
 
     def _compile(self, name: str, *kinds: Any) -> bytes:
-        from noiseproof._rows.compiling import machine_code
+        from noiseproof._rows.compiling import object_code
 
         loop = getattr(import_module(self._module), name)
-        return machine_code(loop, kinds, _machine(), _ENTRY)
+        return object_code(loop, kinds, _machine(), _ENTRY)
 
 
 @cache
@@ -173,15 +168,12 @@ def _read(file: Path) -> bytes | None:
 
 
 def _write(file: Path, code: bytes) -> bool:
-    """Write at once, so that other processes see all of a file or nothing."""
-    unfinished = file.with_suffix(f".{os.getpid()}")
+    """Whether the code could be written to a file."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(hashlib.sha256(code).digest() + code)
-        unfinished.replace(file)
+        with atomic_write(file) as opened:
+            opened.write(hashlib.sha256(code).digest() + code)
     except OSError:
-        with suppress(OSError):  # it may not even be there
-            unfinished.unlink()
         return False
     return True
 

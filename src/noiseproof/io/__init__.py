@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from noiseproof.io.atomic import atomic_write as atomic_write
-from noiseproof.io.atomic import check_output as check_output
+from noiseproof._atomic import atomic_write as atomic_write
+from noiseproof._atomic import check_output as check_output
 from noiseproof.io.export import as_sklearn
 from noiseproof.io.foreign import is_foreign as is_foreign
 from noiseproof.io.foreign import open_foreign as open_foreign

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof.io.atomic import PathLike
+from noiseproof._atomic import PathLike
 from noiseproof.io.model import FileFormatError, read_skops
 
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
+from noiseproof._atomic import PathLike, atomic_write
 from noiseproof._rows import on_host
 from noiseproof._sklearn import without_array_libraries
 from noiseproof._version import __version__
-from noiseproof.io.atomic import PathLike, atomic_write
 from noiseproof.io.checks import check_archive, check_model
 
 # a high byte and both line ends, so that a transfer as text is noticed
