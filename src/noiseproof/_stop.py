@@ -38,10 +38,6 @@ class Stop:
     keep: Callable[[Any], None] | None = None
     done_iter: int = 0
 
-    def looser(self, tol: float) -> Stop:
-        """The same with another accuracy."""
-        return replace(self, tol=tol)
-
     def fewer(self, n_iter: int) -> Stop:
         """What is left after some steps."""
         left = self.max_iter - n_iter

@@ -44,7 +44,7 @@ def test_negative_curvature_still_gives_a_descent_direction(rng):
     objective, _, _ = problem(("logistic", "taylor"), Dropout(0.9), rng, k=20)
     theta = 3 * rng.normal(size=objective.shape)
     point = objective.at(theta)
-    step = newton_step(point.hessian(), point.gradient, 0.1)
+    step = newton_step(point.hessian(), point.gradient, 0.1, is_convex=False)
     H = _dense_hessian(point.hessian(), theta.shape)
     assert np.linalg.eigvalsh(H).min() < 0
     assert np.all(np.sum(step.P * point.gradient, axis=1) < 0)

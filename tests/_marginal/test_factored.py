@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from problems import CONVEX_KEYS, problem
+from problems import CONVEX_KEYS, LOSS_KEYS, minimum, plan_for, problem, whole_problem
 
-from noiseproof._marginal import SOLVERS, Stop, minimize, solving
+from noiseproof._marginal import Stop, solving
 from noiseproof._marginal.factored import newton_steps
 from noiseproof.noise import Dropout
 
@@ -30,22 +30,29 @@ def test_steps_descend_where_the_curvature_is_negative(rng):
     np.testing.assert_allclose(P[0, :2], [-0.5, -1.0])
 
 
+@pytest.mark.parametrize("key", LOSS_KEYS)
+def test_matrices_and_conjugate_gradients_find_the_same_minimum(key, rng):
+    whole, *_ = whole_problem(key, Dropout(0.3), rng, n=300, d=3, k=2)
+    stop = Stop(1e-9, 200)
+    ends = [minimum(whole, stop, algorithm=name) for name in ("factored", "newton")]
+    assert all(end.converged for end in ends)
+    np.testing.assert_allclose(*(end.point.value for end in ends), rtol=2e-9)
+
+
 @pytest.mark.parametrize("key", CONVEX_KEYS)
 def test_a_sample_is_a_start_and_the_optimum_the_same(key, rng, monkeypatch):
-    objective, *_ = problem(key, Dropout(0.3), rng, n=3300, d=2, k=2)
-    assert objective.is_tall
+    whole, *_ = whole_problem(key, Dropout(0.3), rng, n=3300, d=2, k=2)
+    assert plan_for(whole).start == "sample"
     used = []
     from_sample = solving._from_sample
     monkeypatch.setattr(
         solving, "_from_sample", lambda *a: used.append(a) or from_sample(*a)
     )
-    start, stop = np.zeros(objective.shape), Stop(1e-9, 200)
-    result = minimize(SOLVERS["newton"], objective, start, stop)
+    stop = Stop(1e-9, 200)
+    result = minimum(whole, stop)
     assert result.converged
     assert used
-    monkeypatch.setattr(type(objective), "prefers_matrix", False)
-    monkeypatch.setattr(type(objective), "is_tall", False)
-    other = minimize(SOLVERS["newton"], objective, start, stop)
+    other = minimum(whole, stop, start="constant", algorithm="newton")
     np.testing.assert_allclose(result.point.value, other.point.value, rtol=2e-9)
     assert result.n_iter <= other.n_iter + 2
 
@@ -53,6 +60,7 @@ def test_a_sample_is_a_start_and_the_optimum_the_same(key, rng, monkeypatch):
 def test_a_sample_counts_for_all_rows(rng):
     key = ("logistic", "variational")
     objective, *_ = problem(key, Dropout(0.3), rng, n=3200, d=2)
-    sample = objective.sample()
-    assert len(sample.terms[0].weights) == 200
+    rows = np.arange(0, 3200, 16)
+    sample = objective.sample(rows)
+    assert len(sample.weights) == 200
     np.testing.assert_allclose(sample.value, objective.value, rtol=0.15)

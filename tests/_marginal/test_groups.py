@@ -6,7 +6,15 @@ import pytest
 import reference
 import scipy.sparse as sp
 from numerics import standard_error
-from problems import CONVEX_KEYS, IN_MEMORY, LOSS_KEYS, as_storage, problem
+from problems import (
+    CONVEX_KEYS,
+    IN_MEMORY,
+    LOSS_KEYS,
+    as_storage,
+    minimum,
+    problem,
+    whole_problem,
+)
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -17,9 +25,8 @@ from noiseproof import (
     DropoutSVC,
     penalty,
 )
+from noiseproof._marginal import Problem
 from noiseproof._marginal.losses import LOSSES
-from noiseproof._marginal.objective import marginal_objective
-from noiseproof._marginal.solving import SOLVERS, minimize
 from noiseproof._rows import DESIGNS
 from noiseproof._stop import Stop
 from noiseproof.noise import Dropout, Missing
@@ -31,10 +38,9 @@ LABELS = np.array([1, 0, 1, 0])
 @pytest.mark.parametrize("key", CONVEX_KEYS)
 def test_minimum_against_other_solvers(key, design, rng):
     noise = Dropout(0.3, groups=LABELS)
-    objective, _, (X, y, weights) = problem(key, noise, rng, design=design, n=30, k=1)
+    whole, _, (X, y, weights) = whole_problem(key, noise, rng, design=design, n=30, k=1)
     best = reference.minimum(key, noise, X, y[0], weights, True)
-    start = np.zeros(objective.shape)
-    end = minimize(SOLVERS["newton"], objective, start, Stop(1e-9, 200))
+    end = minimum(whole, Stop(1e-9, 200))
     assert end.point.value[0] == pytest.approx(best, rel=1e-6)
 
 
@@ -42,10 +48,10 @@ def test_minimum_against_other_solvers(key, design, rng):
 @pytest.mark.parametrize("key", LOSS_KEYS)
 def test_groups_of_one_are_todays_dropout_to_the_bit(key, design, rng):
     objective, theta, (X, y, weights) = problem(key, Dropout(0.3), rng, design=design)
-    alone = marginal_objective(
+    alone = Problem(
         DESIGNS[design](as_storage(design, X)),
         *(y, weights, Dropout(0.3, groups=[[2], [0], [3], [1]]), LOSSES[key](), True),
-    )
+    ).objective()
     one, other = objective.at(theta), alone.at(theta)
     np.testing.assert_array_equal(one.value, other.value)
     np.testing.assert_array_equal(one.gradient, other.gradient)

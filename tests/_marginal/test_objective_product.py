@@ -6,10 +6,10 @@ import reference
 from numerics import derivative
 from problems import CONVEX_KEYS, IN_MEMORY, LOSS_KEYS, as_storage, noises, problem
 
+from noiseproof._marginal import Problem
 from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses import LOSSES
 from noiseproof._marginal.moment import MomentLoss
-from noiseproof._marginal.objective import marginal_objective
 from noiseproof._rows import DESIGNS
 from noiseproof.noise import Dropout, Laplace
 
@@ -108,9 +108,11 @@ def test_the_start_is_a_constant_that_is_evaluated_right(cell, key, fit_intercep
     np.testing.assert_allclose(start.value, again.value, rtol=1e-13)
     np.testing.assert_allclose(start.gradient, again.gradient, atol=1e-12)
     assert np.array_equal(start.null_value, objective.null_value)
-    known = objective.terms[0].label_sums is not None
+    known = objective.label_sums is not None
     assert start.theta.any() == (fit_intercept and known)
-    if start.theta.any() and not objective.kink_width:  # the best constant there is
+    if (
+        start.theta.any() and not objective.loss.kink_width
+    ):  # the best constant there is
         np.testing.assert_allclose(start.gradient[:, -1], 0, atol=1e-10)
 
 
@@ -118,10 +120,10 @@ def test_the_start_is_a_constant_that_is_evaluated_right(cell, key, fit_intercep
 def test_one_level_is_that_level_for_each_feature(key, noise, design, rng):
     objective, theta, parts = problem(key, noise, rng, design=design)
     X, y, weights = parts
-    same = marginal_objective(
+    same = Problem(
         DESIGNS[design](as_storage(design, X)),
         *(y, weights, noise.at(np.full(D, noise.level)), LOSSES[key](), True),
-    )
+    ).objective()
     P = rng.normal(size=theta.shape)
     one, other = objective.at(theta), same.at(theta)
     np.testing.assert_allclose(one.value, other.value, rtol=1e-13)
@@ -176,7 +178,7 @@ def test_smoothing_is_more_variance(key, noise, rng):
 @pytest.mark.parametrize("key", CUMULANT_KEYS)
 def test_losses_without_kinks_need_no_smoothing(key, rng):
     objective, theta, _ = problem(key, Laplace(0.3), rng)
-    assert objective.kink_width == 0
+    assert objective.loss.kink_width == 0
     smooth = objective.smoothed(0.3).at(theta)
     np.testing.assert_array_equal(smooth.value, objective.at(theta).value)
     np.testing.assert_array_equal(smooth.smoothing_gap, 0.0)
@@ -231,7 +233,7 @@ def test_expansion_with_majorizer_and_smoothing(key, noise, design, fit_intercep
 @pytest.mark.parametrize("key", CUMULANT_KEYS)
 def test_no_majorizer_for_cumulants(key, rng):
     objective, theta, _ = problem(key, Laplace(0.3), rng)
-    assert not objective.has_majorizer
+    assert not objective.loss.has_majorizer
     with pytest.raises(TypeError, match="no quadratic majoriser"):
         objective.at(theta).hessian(np.array([False, True]))
     with pytest.raises(TypeError, match="no quadratic majoriser"):

@@ -6,9 +6,12 @@ import reference
 import scipy.sparse as sp
 
 from noiseproof import DropoutSVC
+from noiseproof._marginal import Problem
+from noiseproof._marginal.losses import LOSSES
 from noiseproof._marginal.plain_hinge import best_intercept, plain_hinge
 from noiseproof._rows import as_design
 from noiseproof._stop import Stop
+from noiseproof.noise import Dropout
 
 
 @pytest.fixture
@@ -23,6 +26,12 @@ def rows(rng):
     return X, y, weights
 
 
+def _solve(X, y, weights, stop, margin=1.0, fit_intercept=True):
+    loss = LOSSES["hinge", "variational"](margin)
+    parts = as_design(X), y[None], weights, Dropout(0.0), loss, fit_intercept
+    return plain_hinge(Problem(*parts).objective(), stop)
+
+
 def _value(X, y, weights, theta, margin=1.0):
     w, b = theta[: X.shape[1]], theta[X.shape[1] :].sum()
     loss = np.maximum(0, margin - y * (X @ w + b))
@@ -34,22 +43,20 @@ def _value(X, y, weights, theta, margin=1.0):
 def test_value_is_the_optimum(store, scale, rows):
     X, y, weights = rows
     weights = scale * weights
-    theta, _, converged, _ = plain_hinge(
-        as_design(store(X)), y[None], weights, 1.0, True, Stop(1e-7, 1000)
-    )
+    end = _solve(store(X), y, weights, Stop(1e-7, 1000))
     best = reference.clean_svm(X, y, weights)
-    assert converged
-    assert -1e-8 <= _value(X, y, weights, theta[0]) / best - 1 <= 1.1e-7
+    assert end.converged
+    assert -1e-8 <= _value(X, y, weights, end.point.theta[0]) / best - 1 <= 1.1e-7
 
 
 def test_margin_scales_the_solution_and_intercept_may_be_absent(rows):
     """With ℓ times the margin, w and b are ℓ times as large, if C is ℓ times, too."""
     X, y, weights = rows
-    design = as_design(X)
-    one, *_ = plain_hinge(design, y[None], weights, 1.0, True, Stop(1e-10, 1000))
-    two, *_ = plain_hinge(design, y[None], 2 * weights, 2.0, True, Stop(1e-10, 1000))
+    one = _solve(X, y, weights, Stop(1e-10, 1000)).point.theta
+    two = _solve(X, y, 2 * weights, Stop(1e-10, 1000), margin=2.0).point.theta
     np.testing.assert_allclose(two, 2 * one, atol=1e-4)
-    without, *_ = plain_hinge(design, y[None], weights, 1.0, False, Stop(1e-9, 1000))
+    end = _solve(X, y, weights, Stop(1e-9, 1000), fit_intercept=False)
+    without = end.point.theta
     assert without.shape == (1, 25)
     value = _value(X, y, weights, without[0])
     assert value >= _value(X, y, weights, one[0])
@@ -62,11 +69,11 @@ def test_the_gap_is_a_bound(rows):
     X, y, weights = rows
     best = reference.clean_svm(X, y, weights)
     for tol in (0.3, 0.03, 1e-3, 1e-5):
-        theta, _, converged, _ = plain_hinge(
-            as_design(X), y[None], weights, 1.0, True, Stop(tol, 1000)
+        end = _solve(X, y, weights, Stop(tol, 1000))
+        assert end.converged
+        assert _value(X, y, weights, end.point.theta[0]) <= best / (1 - tol) * (
+            1 + 1e-9
         )
-        assert converged
-        assert _value(X, y, weights, theta[0]) <= best / (1 - tol) * (1 + 1e-9)
 
 
 def test_best_intercept_against_all_corners(rng):
@@ -108,11 +115,9 @@ def test_a_listener_can_stop_it(rows):
         return step == 2
 
     stop = Stop(1e-12, 1000, report)
-    _, n_iter, converged, stopped = plain_hinge(
-        as_design(X), y[None], weights, 1.0, True, stop
-    )
-    assert stopped
-    assert not converged
-    assert n_iter == 2
+    end = _solve(X, y, weights, stop)
+    assert end.stopped
+    assert not end.converged
+    assert end.n_iter == 2
     assert [step for step, _ in heard] == [1, 2]
     assert heard[1][1] <= heard[0][1]

@@ -39,7 +39,7 @@ def test_rows_near_a_kink_are_found(design, rng):
     theta[:, -1] = y[:, 4] - theta[:, :-1] @ X[4]
     hessian = objective.smoothed(epsilon).at(theta).hessian()
     for k in range(len(y)):
-        stiff = hessian.parts[0].stiff_rows(k)
+        stiff = hessian.stiff_rows()[k]
         stiff = stiff.toarray() if sp.issparse(stiff) else stiff
         curvature = weights[4] / (np.sqrt(2 * np.pi) * epsilon)
         expected = np.sqrt(curvature) * np.append(X[4], 1.0)

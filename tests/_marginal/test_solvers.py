@@ -5,13 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
-from problems import CONVEX_KEYS, LOSS_KEYS, noises, problem, targets
+from problems import (
+    CONVEX_KEYS,
+    LOSS_KEYS,
+    minimum,
+    noises,
+    plan_for,
+    problem,
+    targets,
+    whole_problem,
+)
 
-from noiseproof._marginal import SOLVERS, Stop, check_solver, minimize
+from noiseproof._marginal import SOLVERS, Problem, Stop, check_solver
 from noiseproof._marginal.conjugate_gradient import newton_step
 from noiseproof._marginal.losses import LOSSES
 from noiseproof._marginal.newton import line_search
-from noiseproof._marginal.objective import Objective, marginal_objective
 from noiseproof._rows import as_design
 from noiseproof.noise import Dropout, Laplace
 
@@ -34,11 +42,11 @@ SEVERAL_STEPS = [p for p in PAIRS if p.values[0][0] != "quadratic"]
 
 
 def _problem(key, noise, rng, **options):
-    return problem(key, noise, rng, n=20, d=D, k=2, **options)[0]
+    return whole_problem(key, noise, rng, n=20, d=D, k=2, **options)[0]
 
 
-def _solve(solver, objective, stop=TIGHT):
-    return minimize(SOLVERS[solver], objective, np.zeros(objective.shape), stop)
+def _solve(solver, whole, stop=TIGHT):
+    return minimum(whole, stop, solver)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,8 @@ def _solve(solver, objective, stop=TIGHT):
 @pytest.mark.parametrize("key", CONVEX_KEYS)
 def test_solvers_agree(key, noise, fit_intercept, rng):
     objective = _problem(key, noise, rng, fit_intercept=fit_intercept)
-    able = [s for s in SOLVERS if objective.has_majorizer or not needs_majorizer(s)]
+    has_majorizer = objective.loss.has_majorizer
+    able = [s for s in SOLVERS if has_majorizer or not needs_majorizer(s)]
     results = [_solve(solver, objective) for solver in able]
     for solver, result in zip(able, results, strict=True):
         assert result.converged, solver
@@ -59,14 +68,17 @@ def test_solvers_agree(key, noise, fit_intercept, rng):
             result.point.theta, results[0].point.theta, atol=1e-5, err_msg=solver
         )
         np.testing.assert_allclose(
-            result.point.value, objective.at(result.point.theta).value, rtol=1e-14
+            result.point.value,
+            objective.objective().at(result.point.theta).value,
+            rtol=1e-14,
         )
 
 
 @pytest.mark.parametrize("noise", noises(D))
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_quadratic_has_a_closed_form(solver, noise, rng):
-    objective, _, (X, y, weights) = problem(("quadratic", "exact"), noise, rng, k=2)
+    key = ("quadratic", "exact")
+    objective, _, (X, y, weights) = whole_problem(key, noise, rng, k=2)
     A = np.column_stack([X, np.ones(len(X))])
     penalty = np.append(1 + weights @ noise.variance(X), 0.0)
     H = A.T @ (weights[:, None] * A) + np.diag(penalty)
@@ -81,7 +93,7 @@ def test_a_step_of_the_wrong_length_is_put_right(part, rng):
     objective = problem(("quadratic", "exact"), Dropout(0.4), rng, k=2)[0]
     full = newton_step(objective.hessian(), objective.gradient, 1e-12)
     step = full._replace(P=part * full.P)
-    there, alpha = line_search(objective, step)
+    there, alpha = line_search(objective, step, look_again=True)
     is_near = abs(part - 1) < 0.2
     np.testing.assert_allclose(alpha, 1 if is_near else 1 / part, rtol=1e-9)
     np.testing.assert_allclose(there.theta, alpha[:, None] * step.P, rtol=1e-14)
@@ -159,7 +171,7 @@ KINKED = [
 def test_kinked_losses_without_noise(key, solver, tol, seed):
     """An exact quadratic program, solved by CLARABEL, is the witness."""
     rng = np.random.default_rng(seed)
-    objective, _, (X, y, c) = problem(key, Dropout(0.0), rng, n=30, d=D, k=2)
+    objective, _, (X, y, c) = whole_problem(key, Dropout(0.0), rng, n=30, d=D, k=2)
     result = _solve(solver, objective, Stop(tol, 600))
     assert result.converged
     best = [reference.clean_svm(X, row, c) for row in y]
@@ -173,10 +185,8 @@ def test_kinked_losses_without_noise(key, solver, tol, seed):
 )
 def test_the_domain_of_laplace_is_not_left(key, solver, rng):
     """Strong pull on the weights, which must stay below 1 / scale."""
-    objective, _, _ = problem(key, Laplace(2.0), rng, n=60)
-    objective = Objective.of(
-        [replace(t, weights=50 * t.weights) for t in objective.terms]
-    )
+    objective, _, _ = whole_problem(key, Laplace(2.0), rng, n=60)
+    objective = replace(objective, weights=50 * objective.weights)
     result = _solve(solver, objective, Stop(1e-10, 2000))
     assert result.converged
     assert np.abs(result.point.theta[:, :-1]).max() < 0.5
@@ -195,7 +205,8 @@ def test_losses_that_are_not_convex_end_at_a_stationary_point(key, solver, rng):
 def test_starting_at_the_solution_is_quick(solver, rng):
     objective = _problem(("logistic", "variational"), Dropout(0.4), rng)
     best = _solve("newton", objective).point.theta
-    result = SOLVERS[solver](objective.at(best), Stop(1e-8, 100))
+    plan = plan_for(objective, solver)
+    result = SOLVERS[solver](objective.objective().at(best), plan, Stop(1e-8, 100))
     assert result.converged
     assert result.n_iter <= 2
 
@@ -218,7 +229,7 @@ def test_irls_needs_a_majorizer():
 def test_converged_on_a_non_convex_loss_means_that_the_gradient_vanished(solver, rng):
     for _ in range(30):
         X = rng.poisson(3 / np.arange(1, 41) ** 0.7, size=(60, 40)).astype(float)
-        objective = marginal_objective(
+        objective = Problem(
             as_design(X), targets("classification", rng, X), np.full(60, 10.0),
             Dropout(0.5), LOSSES["logistic", "taylor"](), fit_intercept=True,
         )  # fmt: skip

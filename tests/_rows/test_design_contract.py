@@ -206,7 +206,7 @@ def test_small_blocks_give_the_same(design, store, power, X, parts, monkeypatch)
     monkeypatch.setattr(device_module, "_BLOCK_ENTRIES", 17 * D)
     design = DESIGNS[design](store(X))
     # sparse rows on a device are few enough for their memory, or would not be there
-    whole = design.on_device and store is STORAGES["device"]["torch-csr"]
+    whole = design.where == "device" and store is STORAGES["device"]["torch-csr"]
     assert len(list(design.entry_blocks())) > 2 or whole
     _check_verbs(design, X, power, parts)
     _check_rest(design, X, parts)
@@ -245,7 +245,7 @@ def many_threads(monkeypatch):
         return share(self, work, parts, **options)
 
     def use(threads):
-        monkeypatch.setattr(csr_module, "_ENTRIES_PER_THREAD", 1)
+        monkeypatch.setattr(csr_module, "ENTRIES_PER_THREAD", 1)
         monkeypatch.setattr(dense_module, "_PRODUCTS_PER_THREAD", 1)
         monkeypatch.setattr(threads_module, "available_threads", lambda: threads)
         monkeypatch.setattr(threads_module.Workers, "map", spy)

@@ -14,17 +14,14 @@ WAIT = 30  # seconds, by which all is long over
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("count", range(6))
-def test_results_come_in_order_and_all_know_how_many_they_are(count, n):
-    found = side_by_side(lambda part, together, _: (part, together), range(count), n)
-    even = count - count % n
-    left = count - even
-    assert found == [(k, n if k < even else left) for k in range(count)]
+def test_results_come_in_order(count, n):
+    assert side_by_side(lambda part, _: part, range(count), n) == [*range(count)]
 
 
 def test_the_others_end_if_one_fails():
     seen, started = [], Barrier(2, timeout=WAIT)
 
-    def work(part, together, failed):
+    def work(part, failed):
         started.wait()
         if part == 0:
             raise ValueError("part 0")
@@ -47,7 +44,7 @@ def _interruptible():
 def test_all_end_if_the_user_interrupts():
     seen, started = [], Barrier(2, timeout=WAIT)
 
-    def work(part, together, failed):
+    def work(part, failed):
         started.wait()
         if part == 0:
             sleep(0.2)  # until the main thread waits
@@ -59,7 +56,7 @@ def test_all_end_if_the_user_interrupts():
     assert seen == [True, True]
 
 
-def test_pools_share_the_threads(monkeypatch):
+def test_a_pool_has_all_threads_or_so_many_as_it_is_told(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", str(available_threads()))
     assert Workers(blas=False).count == available_threads()
-    assert Workers(blas=False, sharing=1000).count == 1
+    assert Workers(blas=False, threads=3).count == 3

@@ -1,16 +1,18 @@
 """Small random problems, and the members of the registries as test parameters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from noiseproof._marginal import Facts, Plan, Problem, minimize
 from noiseproof._marginal.losses import LOSSES, expectations
-from noiseproof._marginal.objective import marginal_objective
 from noiseproof._rows import DESIGNS
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.noise import NOISES
 
 # designs that hold arrays of NumPy and SciPy
-IN_MEMORY = [name for name, cls in DESIGNS.items() if not cls.on_device]
+IN_MEMORY = [name for name, cls in DESIGNS.items() if cls.where == "memory"]
 LOSS_KEYS = [pytest.param(key, id="-".join(key)) for key in LOSSES]
 CONVEX_KEYS = [
     pytest.param(key, id="-".join(key)) for key, loss in LOSSES.items() if loss().convex
@@ -99,12 +101,34 @@ def as_storage(name, X):
 
 def problem(key, noise, rng, *, design="dense", n=9, d=4, k=2, fit_intercept=True):
     """An objective with its parts, and a θ inside its domain."""
+    whole, theta, parts = whole_problem(
+        key, noise, rng, design=design, n=n, d=d, k=k, fit_intercept=fit_intercept
+    )
+    return whole.objective(), theta, parts
+
+
+def whole_problem(
+    key, noise, rng, *, design="dense", n=9, d=4, k=2, fit_intercept=True
+):
+    """The problem itself, from which an objective and a plan are made."""
     loss = LOSSES[key]()
     X = features(noise, rng, n, d)
     y = targets(loss.task, rng, X, k)
     weights = rng.uniform(0.2, 2.0, size=n)
-    objective = marginal_objective(
+    whole = Problem(
         DESIGNS[design](as_storage(design, X)), y, weights, noise, loss, fit_intercept
     )
-    theta = rng.uniform(-1.2, 1.2, size=objective.shape)
-    return objective, theta, (X, y, weights)
+    theta = rng.uniform(-1.2, 1.2, size=whole.shape)
+    return whole, theta, (X, y, weights)
+
+
+def plan_for(whole, solver="newton", **changes):
+    """The plan of a problem, with some decisions taken otherwise."""
+    facts = Facts.of(whole, is_warm=False, is_heard=False)
+    return replace(Plan.of(facts, solver), **changes)
+
+
+def minimum(whole, stop, solver="newton", **changes):
+    """Where a solver ends that starts from nothing."""
+    plan = plan_for(whole, solver, **changes)
+    return minimize(whole.objective(), np.zeros(whole.shape), plan, stop)

@@ -34,14 +34,8 @@ class Preconditioner:
     Near a kink a few rows have a curvature far above all others. Each puts an
     eigenvalue of its own into the Hessian, and conjugate gradients would need an
     iteration for it; put into `U` they are inverted exactly (Woodbury's identity, or
-    directly where there are more of them than features).
-
-    Parameters
-    ----------
-    diagonal : array of shape (k, d + 1)
-        Diagonal of the whole curvature, stiff rows included.
-    stiff : sequence of k matrices of shape (rows, d + 1), or None
-        The rows times the root of their curvature.
+    directly where there are more of them than features). The `diagonal`, (k, d + 1), is
+    that of the whole curvature, stiff rows included.
     """
 
     def __init__(self, diagonal: Array, stiff: Sequence[Any]):
@@ -54,12 +48,6 @@ class Preconditioner:
             None if U is None else _Correction(positive[k], U)
             for k, U in enumerate(stiff)
         ]
-
-    @classmethod
-    def of(cls, curvature: Curvature) -> Preconditioner:
-        """An approximate inverse of the curvature."""
-        diagonal = curvature.diagonal
-        return cls(diagonal, [curvature.stiff_rows(k) for k in range(len(diagonal))])
 
     def solve(self, R: Array) -> Array:
         """Approximate H⁻¹ r for each class."""
@@ -131,6 +119,7 @@ def newton_step(
     accuracy: float | Array,
     decisive: float | Array = 0.0,
     target: float | Array = 0.0,
+    is_convex: bool = True,
 ) -> Step:
     """Minimise g·p + ½ p·H p for each class, preconditioned.
 
@@ -143,7 +132,7 @@ def newton_step(
     (a non-convex loss) it stops with what it has, at least the preconditioned gradient
     step.
     """
-    run = _InnerRun(curvature, gradient, accuracy, decisive, target)
+    run = _InnerRun(curvature, gradient, accuracy, decisive, target, is_convex)
     for _ in range(_MAX_ITER):
         if not run.active.any():
             break
@@ -169,11 +158,12 @@ class _InnerRun:
         accuracy: float | Array,
         decisive: float | Array,
         target: float | Array,
+        is_convex: bool,
     ):
         k = len(gradient)
-        self.iterations = 0
+        self.iterations, self.is_convex = 0, is_convex
         self.curvature = curvature
-        self.preconditioner = Preconditioner.of(curvature)
+        self.preconditioner = Preconditioner(curvature.diagonal, curvature.stiff_rows())
         self.classes = np.arange(k)
         self.P = np.zeros_like(gradient)
         self.gain = np.zeros(k)
@@ -208,7 +198,7 @@ class _InnerRun:
         """End classes whose curvature is not positive along their direction."""
         if self.iterations == 0:
             self.P[flat] = self.direction[flat]
-        if not self.curvature.is_convex:
+        if not self.is_convex:
             # no end to the gain in sight: count at least what the gradient promises
             self.gain[flat] += 0.5 * self.norm2[flat]
         self.active &= ~flat
@@ -252,6 +242,8 @@ class _InnerRun:
         return Step(*self._store(), self.promise, self.whole)
 
 
-def newton_gain(point: Objective) -> Array:
+def newton_gain(point: Objective, is_convex: bool) -> Array:
     """What a Newton step would gain: the suboptimality of each class, measured."""
-    return newton_step(point.hessian(), point.gradient, _MEASURE, np.inf).gain
+    curvature, gradient = point.hessian(), point.gradient
+    step = newton_step(curvature, gradient, _MEASURE, np.inf, is_convex=is_convex)
+    return step.gain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -10,7 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._marginal.objective import Expansion, Loss, Term
+from noiseproof._marginal.objective import (
+    Classes,
+    Curvature,
+    Expansion,
+    Loss,
+    Objective,
+)
 from noiseproof._rows import Array, DenseBlock, Design, EntryBlock, host
 from noiseproof.noise import Cumulants, Noise
 
@@ -42,25 +48,32 @@ class CumulantLoss(Loss):
 
     def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
-    ) -> Term:
+    ) -> CumulantObjective:
         """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""
         y, weights = design.hold(y), design.hold(weights)
-        noise = noise.on(range(design.shape[1]))
         slopes, none = weights * self.linear(y), np.zeros_like(y)
-        linear = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
-        term = CumulantTerm(
-            design, self.slope(y), weights, noise, self, intercept, linear, linear, none
+        theta = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
+        rows = CumulantObjective(
+            loss=self,
+            theta=theta,
+            fit_intercept=intercept,
+            design=design,
+            signs=self.slope(y),
+            weights=weights,
+            noise=noise.on(range(design.shape[1])),
+            linear=theta,
+            known=none,
         )
         if not slopes.any():
-            return term
+            return rows
         # the gradient of Σ c linear m is the same everywhere
         zero = np.zeros((len(y), design.shape[1]))
         pulled = design.pullback(slopes, none, zero, 2)
-        return replace(term, linear=term.join(pulled, slopes.sum(axis=1)))
+        return replace(rows, linear=rows.join(pulled, slopes.sum(axis=1)))
 
 
-@dataclass(eq=False)
-class CumulantTerm(Term):
+@dataclass(eq=False, kw_only=True)
+class CumulantObjective(Objective):
     """Σ_i c_i [f(K_i) + linear_i m_i], K_i = σ_i b + Σ_d cgf(x_id, σ_i w_d).
 
     σ is -1 or +1, as the loss says. cgf(x, t) is split in cgf(x, t) - cgf(0, t),
@@ -68,50 +81,15 @@ class CumulantTerm(Term):
     its σ alone: so sparse data stays sparse for every noise. The second derivative of
     K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K. Features that
     are lost together are one Bernoulli: its cgf'' is r rᵀ, r² being that diagonal.
-
-    Parameters
-    ----------
-    design : Design
-        The data, n rows of d features.
-    signs : array of shape (k, n)
-        σ, a row per class.
-    weights : array of shape (n,)
-        C times the sample weights.
-    noise : Noise
-        What corrupts the features.
-    loss : CumulantLoss
-        The row loss.
-    fit_intercept : bool
-        Whether θ ends in an intercept.
-    linear : array of shape (k, d + 1)
-        Gradient of Σ c linear m.
-    theta : array of shape (k, d + 1)
-        Where the term is.
-    known : array of shape (k, n), or None
-        Cumulant of every score there, once somebody has asked for it.
     """
 
-    design: Design
-    signs: Array
+    loss: CumulantLoss
+    design: Design  # n rows of d features
+    signs: Array  # σ, (k, n)
     weights: Array
     noise: Noise
-    loss: CumulantLoss
-    fit_intercept: bool
-    linear: Array
-    theta: Array
-    known: Array | None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.linear.shape
-
-    @property
-    def origin(self) -> Array:
-        return self.design.hold(np.zeros(self.shape))
-
-    @property
-    def on_device(self) -> bool:
-        return self.design.on_device
+    linear: Array  # gradient of Σ c linear m, (k, d + 1)
+    known: Array | None  # cumulant of every score, (k, n), once somebody asked for it
 
     @property
     def bound(self) -> float | Array:
@@ -174,11 +152,8 @@ class CumulantTerm(Term):
         K[np.isnan(K)] = np.inf
         return K
 
-    def ray(self, P: Array) -> Callable[[Array, Array], Self]:
-        """Cumulants have no short cut: each step is a pass."""
-        return lambda alpha, theta: self.at(theta)
-
-    def sample(self, rows: NDArray[np.intp], share: float) -> Self:
+    def sample(self, rows: NDArray[np.intp]) -> Self:
+        share = len(rows) / len(self.weights)
         return replace(
             self,
             design=self.design.take(rows),
@@ -188,13 +163,10 @@ class CumulantTerm(Term):
         )
 
     def restrict(self, classes: Any) -> Self:
-        names = ("signs", "linear", "theta")
-        parts = {name: getattr(self, name)[classes] for name in names}
-        known = None if self.known is None else self.known[classes]
-        return replace(self, **parts, known=known)
+        names = ("theta", "null_value", "signs", "linear", "known")
+        return replace(self, **self._of(classes, *names))
 
-    @cached_property
-    def value(self) -> Array:
+    def _rows_value(self) -> Array:
         loss = host(self.loss.value(self.K) @ self.weights)
         return loss + host(np.einsum("kd,kd->k", self.linear, self.theta))
 
@@ -203,8 +175,7 @@ class CumulantTerm(Term):
         first, second = self.loss.derivatives(self.K)
         return self.weights * first, self.weights * second
 
-    @cached_property
-    def gradient(self) -> Array:
+    def _rows_gradient(self) -> Array:
         first = self._slopes[0]
         W, _ = self.split(self.theta)
         G = np.zeros_like(W)
@@ -216,15 +187,15 @@ class CumulantTerm(Term):
                 block.column_sums(block.repeat(pull[block.rows]) * entries.slope, G[k])
         return self.linear + self.join(G, (self.signs * first).sum(axis=1))
 
-    def hessian(self, majorized: NDArray[np.bool_] | None = None) -> CumulantCurvature:
+    def hessian(self, majorized: Classes | None = None) -> CumulantCurvature:
         self._refuse(majorized)
         return CumulantCurvature(self, *self._slopes)
 
-    def _refuse(self, majorized: NDArray[np.bool_] | None) -> None:
+    def _refuse(self, majorized: Classes | None) -> None:
         if majorized is not None and majorized.any():
             raise TypeError("a loss of the cumulant has no quadratic majoriser")
 
-    def expansion(self, majorized: NDArray[np.bool_] | None) -> Expansion:
+    def _rows_expansion(self, majorized: Classes | None) -> Expansion:
         self._refuse(majorized)
         whole = majorized is not None
 
@@ -267,28 +238,30 @@ class CumulantTerm(Term):
             return *sums, matrix
 
 
-class CumulantCurvature:
+class CumulantCurvature(Curvature):
     """H = Σ f'' g gᵀ + f' diag(cgf''), with the entries of g recomputed in blocks."""
 
-    def __init__(self, term: CumulantTerm, first: Array, second: Array):
-        self.term = term
+    point: CumulantObjective
+
+    def __init__(self, point: CumulantObjective, first: Array, second: Array):
+        super().__init__(point)
         self.first = first
         self.second = second
 
     @cached_property
     def _diagonals(self) -> tuple[Array, Array]:
         """Diagonal of H in w, and its part f' cgf''."""
-        W, _ = self.term.split(self.term.theta)
+        W, _ = self.point.split(self.point.theta)
         rank_one, own = np.zeros_like(W), np.zeros_like(W)
         for k, w in enumerate(W):
-            signs, first, second = self.term.signs[k], self.first[k], self.second[k]
-            zero_slope = {sign: self.term.zeros(w, sign).slope for sign in _SIGNS}
+            signs, first, second = self.point.signs[k], self.first[k], self.second[k]
+            zero_slope = {sign: self.point.zeros(w, sign).slope for sign in _SIGNS}
             for sign in _SIGNS:
                 rows = signs == sign
-                zeros = self.term.zeros(w, sign)
+                zeros = self.point.zeros(w, sign)
                 rank_one[k] += second[rows].sum() * zeros.slope**2
                 own[k] += first[rows].sum() * zeros.curvature
-            for block, entries in self.term.stored(k, w):
+            for block, entries in self.point.stored(k, w):
                 rows = block.rows
                 at_zero = np.where(
                     block.repeat(signs[rows]) > 0,
@@ -300,24 +273,23 @@ class CumulantCurvature:
                 block.column_sums(block.repeat(first[rows]) * entries.curvature, own[k])
         return rank_one + own, own
 
-    @property
-    def diagonal(self) -> Array:
-        return self.term.join(self._diagonals[0], self.second.sum(axis=1))
+    def _rows_diagonal(self) -> Array:
+        return self.point.join(self._diagonals[0], self.second.sum(axis=1))
 
-    def product(self, P: Array) -> Array:
-        W, _ = self.term.split(self.term.theta)
-        P_w, p_b = self.term.split(P)
-        labels = self.term.labels
+    def _rows_product(self, P: Array) -> Array:
+        W, _ = self.point.split(self.point.theta)
+        P_w, p_b = self.point.split(P)
+        labels = self.point.labels
         out = self._diagonals[1] * P_w if labels is None else np.zeros_like(P_w)
         sums = np.zeros(len(W))
         for k, w in enumerate(W):
-            signs, second = self.term.signs[k], self.second[k]
-            zeros = {sign: self.term.zeros(w, sign).slope for sign in _SIGNS}
+            signs, second = self.point.signs[k], self.second[k]
+            zeros = {sign: self.point.zeros(w, sign).slope for sign in _SIGNS}
             # ∇K·p: σ times the slope of the cumulant, intercept included
             shift = {sign: p_b[k] + zeros[sign] @ P_w[k] for sign in _SIGNS}
             base = np.where(signs > 0, shift[1.0], shift[-1.0])
             totals = dict.fromkeys(_SIGNS, 0.0)
-            for block, entries in self.term.stored(k, w):
+            for block, entries in self.point.stored(k, w):
                 rows = block.rows
                 along = (
                     block.row_sums(entries.slope * block.spread(P_w[k])) + base[rows]
@@ -333,14 +305,11 @@ class CumulantCurvature:
                     totals[sign] += pull[signs[rows] == sign].sum()
             out[k] += sum(totals[sign] * zeros[sign] for sign in _SIGNS)
             sums[k] = sum(totals.values())
-        return self.term.join(out, sums)
+        return self.point.join(out, sums)
 
-    def stiff_rows(self, k: int) -> Any:
-        return None  # these losses have no kinks
-
-    def restrict(self, classes: Any) -> CumulantCurvature:
+    def _restricted(self, classes: Any) -> CumulantCurvature:
         part = CumulantCurvature(
-            self.term.restrict(classes), self.first[classes], self.second[classes]
+            self.point.restrict(classes), self.first[classes], self.second[classes]
         )
         part._diagonals = tuple(d[classes] for d in self._diagonals)  # type: ignore
         return part

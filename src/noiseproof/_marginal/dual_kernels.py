@@ -1,6 +1,6 @@
 """Compiled loops for the dual of the hinge loss without noise.
 
-A matrix may be dense: then `indices` are those of one row.
+Of a dense matrix `indices` are those of one row, `repeated` (1, else 0) for all.
 """
 
 from __future__ import annotations
@@ -8,12 +8,23 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from noiseproof._rows.compiling import standalone
+from noiseproof._rows.compiling import compiled_in_any_order
 
 
-@standalone
+@compiled_in_any_order
 def sweep(
-    indptr, indices, data, dense, y, upper, squares, constants, order, alpha, w, state
+    indptr,
+    indices,
+    data,
+    repeated,
+    y,
+    upper,
+    squares,
+    constants,
+    order,
+    alpha,
+    w,
+    state,
 ):
     """Minimise over one α after the other.
 
@@ -29,10 +40,10 @@ def sweep(
     while s < n_active:
         i = order[s]
         start, stop = indptr[i], indptr[i + 1]
-        shift = start if dense else start - start
+        offset = start * repeated
         score = b
         for t in range(start, stop):
-            score += numba.float64(data[t]) * w[indices[t - shift]]
+            score += numba.float64(data[t]) * w[indices[t - offset]]
         slope = y[i] * score - margin
         at_bound = False
         if (alpha[i] <= 0.0 and slope >= 0.0) or (alpha[i] >= upper[i] and slope <= 0):
@@ -49,38 +60,38 @@ def sweep(
             alpha[i] = new
             b += change * pull
             for t in range(start, stop):
-                w[indices[t - shift]] += change * numba.float64(data[t])
+                w[indices[t - offset]] += change * numba.float64(data[t])
         s += 1
     state[0], state[1] = b, n_active
     state[2] = high if high > 0.0 else np.inf
     state[3] = low if low < 0.0 else -np.inf
 
 
-@standalone
-def scores(indptr, indices, data, dense, rows, w, out):
+@compiled_in_any_order
+def scores(indptr, indices, data, repeated, rows, w, out):
     """x·w for some rows."""
     for s in range(len(rows)):
         start, stop = indptr[rows[s]], indptr[rows[s] + 1]
-        shift = start if dense else start - start
+        offset = start * repeated
         score = 0.0
         for t in range(start, stop):
-            score += numba.float64(data[t]) * w[indices[t - shift]]
+            score += numba.float64(data[t]) * w[indices[t - offset]]
         out[s] = score
 
 
-@standalone
-def add_rows(indptr, indices, data, dense, rows, coefficients, w):
+@compiled_in_any_order
+def add_rows(indptr, indices, data, repeated, rows, coefficients, w):
     """Add some rows, times their coefficients, to w."""
     for s in range(len(rows)):
         start, stop = indptr[rows[s]], indptr[rows[s] + 1]
-        shift = start if dense else start - start
+        offset = start * repeated
         for t in range(start, stop):
-            w[indices[t - shift]] += coefficients[s] * numba.float64(data[t])
+            w[indices[t - offset]] += coefficients[s] * numba.float64(data[t])
 
 
-@standalone
+@compiled_in_any_order
 def face_step(
-    indptr, indices, data, dense, rows, y, inverse, n_iter, constants,
+    indptr, indices, data, repeated, rows, y, inverse, n_iter, constants,
     residual, step, direction, signed, product, w,
 ):  # fmt: skip
     """Add about (U Uᵀ + pull y yᵀ)⁻¹ residual to the step, U being the rows times y.
@@ -104,8 +115,8 @@ def face_step(
             total += signed[s]
         for j in range(len(w)):
             w[j] = 0.0
-        add_rows(indptr, indices, data, dense, rows, signed, w)
-        scores(indptr, indices, data, dense, rows, w, product)
+        add_rows(indptr, indices, data, repeated, rows, signed, w)
+        scores(indptr, indices, data, repeated, rows, w, product)
         bend = 0.0
         for s in range(len(rows)):
             product[s] = y[s] * (product[s] + pull * total)

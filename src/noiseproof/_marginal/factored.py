@@ -8,9 +8,9 @@ are in many places, however badly conditioned the problem is.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noiseproof._marginal.objective import Expansion, Objective, Solution
+from noiseproof._marginal.objective import Classes, Expansion, Objective, Solution
+from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
@@ -26,18 +26,17 @@ _FAR = 0.1
 _NEAR = 1e-2
 _FAST = 0.1
 _SAFE = 2.5
-_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 _FLAT = 1e-12  # part of the largest eigenvalue below which a direction counts as flat
 
 
-def factored_newton(start: Objective, stop: Stop) -> Solution:
+def factored_newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
     """Newton's method with a backtracking line search, all classes in step.
 
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots. Near the
     minimum matrices are used again. A class is done when the Newton decrement is small.
     """
-    walk = _Walk(start, stop.tol)
+    walk = _Walk(start, plan, stop.tol)
     for n_iter in range(1, stop.max_iter + 1):
         if walk.going.any():
             walk.advance()
@@ -52,49 +51,32 @@ def factored_newton(start: Objective, stop: Stop) -> Solution:
 
 
 class _Walk:
-    """Where all classes are, and the step that each would take next.
+    """Where all classes are, and the step `P` that each would take next.
 
-    Attributes
-    ----------
-    point : Objective
-        The objective there.
-    expansion : Expansion
-        Its value, gradient and matrix.
-    is_old : bool
-        Whether the matrices come from an earlier point.
-    careful : array of bool
-        Whose matrix is that of the majoriser.
-    P, gain : arrays
-        The next step, and what it should gain.
-    stuck : array of bool
-        Who can gain nothing, though the gradient promises it.
+    `gain` is what it should gain.
     """
 
-    def __init__(self, start: Objective, tol: float):
-        self.tol, self.is_old = tol, False
-        self.careful = np.logical_and(start.has_majorizer, ~start.has_weights)
+    def __init__(self, start: Objective, plan: Plan, tol: float):
+        self.plan, self.tol = plan, tol
+        self.is_old = False  # whether the matrices come from an earlier point
+        # whose matrix is that of the majoriser
+        self.careful = plan.majorize & ~start.has_weights
+        # who can gain nothing, though the gradient promises it
         self.stuck = np.zeros(len(start.theta), dtype=bool)
         self._arrive(start, start.expansion(self.careful))
 
     def _arrive(self, point: Objective, expansion: Expansion) -> None:
         self.point, self.expansion = point, expansion
-        matrix = expansion.matrix
-        if point.kink_width and point.fit_intercept:
-            # where a kinked loss is flat nothing holds the unpenalised intercept back;
-            # this bounds its step, and vanishes with the gradient
-            matrix = matrix.copy()
-            pull = np.abs(expansion.gradient[:, -1])
-            matrix[:, -1, -1] += pull / (_LONGEST_STEP * point.kink_width)
-        self.P, self.gain = newton_steps(matrix, expansion.gradient)
+        self.P, self.gain = newton_steps(expansion.matrix, expansion.gradient)
 
     @property
-    def at_minimum(self) -> NDArray[np.bool_]:
+    def at_minimum(self) -> Classes:
         """Whose Newton step is too small to be worth taking."""
         left = _SAFE * self.gain if self.is_old else self.gain
         return ~self.careful & self.point.is_small(left, self.tol)
 
     @property
-    def going(self) -> NDArray[np.bool_]:
+    def going(self) -> Classes:
         """Who is not done."""
         return ~self.at_minimum & ~self.stuck
 
@@ -124,7 +106,7 @@ class _Walk:
         theta = np.where(better[:, None], there.theta, self.point.theta)
         return self.point.at(theta)
 
-    def _search(self, reuse: bool) -> NDArray[np.bool_]:
+    def _search(self, reuse: bool) -> Classes:
         """Step by 1, ½, ¼, ... until each class gains enough; tells who never does."""
         there, theta = self.expansion, self.point.theta.copy()
         careful = self.careful & (self.gain > _FAR * np.abs(there.value))
@@ -143,7 +125,7 @@ class _Walk:
             there = there.with_classes(moved, Expansion(*(p[good] for p in found)))
             theta[moved] = part.theta[good]
             searching = searching & ~moved
-            careful[searching] = self.point.has_majorizer
+            careful[searching] = self.plan.majorize
             alpha /= 2
         self.careful, self.is_old = careful, reuse
         self._arrive(self.point.known_at(theta, there), there)

@@ -7,6 +7,7 @@ import numpy as np
 from noiseproof._marginal.conjugate_gradient import newton_gain, newton_step
 from noiseproof._marginal.factored import newton_steps
 from noiseproof._marginal.objective import Objective, Solution
+from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
@@ -15,7 +16,7 @@ _INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
 _CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
 
 
-def irls(start: Objective, stop: Stop) -> Solution:
+def irls(start: Objective, plan: Plan, stop: Stop) -> Solution:
     """Minimise the quadratic that touches the objective from above, and repeat.
 
     The weights of eq. (14) and (22) are those of the majoriser; the least-squares
@@ -35,7 +36,7 @@ def irls(start: Objective, stop: Stop) -> Solution:
         promising = before.is_small(gain, stop.tol).all()
         if promising and gain.sum() <= _CHECK * gain_at_check:
             gain_at_check = gain.sum()
-            if point.is_small(newton_gain(point), stop.tol).all():
+            if point.is_small(newton_gain(point, plan.is_convex), stop.tol).all():
                 return Solution(point, n_iter, True)
     return Solution(point, n_iter, False)
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from noiseproof._marginal.conjugate_gradient import newton_gain
 from noiseproof._marginal.objective import Objective, Solution
+from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
@@ -19,9 +20,9 @@ _CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell s
 _NEAR = 100.0
 
 
-def lbfgs(start: Objective, stop: Stop) -> Solution:
+def lbfgs(start: Objective, plan: Plan, stop: Stop) -> Solution:
     """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
-    run = _Run(start, stop)
+    run = _Run(start, plan, stop)
     outcome = scipy_minimize(
         run.evaluate,
         (start.theta * run.scale).ravel(),
@@ -45,13 +46,17 @@ def lbfgs(start: Objective, stop: Stop) -> Solution:
 class _Run:
     """What one minimisation remembers between SciPy's calls."""
 
-    def __init__(self, start: Objective, stop: Stop):
-        self.stop = stop
+    def __init__(self, start: Objective, plan: Plan, stop: Stop):
+        self.plan, self.stop = plan, stop
         self.latest = start
         # a weight's curvature is that of the penalty at least, but where a kinked loss
-        # is flat the intercept has none
+        # is flat the intercept has none: there its first step is as long as a kink is
+        # wide, since a line search from far beyond the kinks would fail
         diagonal = np.abs(start.hessian().diagonal)
-        floor = np.where(start.penalized, 1.0, 1e-8 * np.median(diagonal))
+        least = np.full_like(diagonal, 1e-8 * np.median(diagonal))
+        if plan.in_stages:
+            least = np.maximum(least, np.abs(start.gradient) / start.loss.kink_width)
+        floor = np.where(start.penalized, 1.0, least)
         self.scale = np.sqrt(np.maximum(diagonal, floor))
         self.steps = 0
         self.reached = self.stopped = False
@@ -92,4 +97,5 @@ class _Run:
             raise StopIteration
 
     def measure(self, point: Objective) -> bool:
-        return bool(point.is_small(newton_gain(point), self.stop.tol).all())
+        left = newton_gain(point, self.plan.is_convex)
+        return bool(point.is_small(left, self.stop.tol).all())

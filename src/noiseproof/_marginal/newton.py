@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
-from noiseproof._marginal.factored import factored_newton
-from noiseproof._marginal.objective import Objective, Solution
+from noiseproof._marginal.objective import Classes, Objective, Solution
+from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array, host
 from noiseproof._stop import Stop
 
@@ -34,7 +33,7 @@ _LONGER = 4.0
 _CHANGE = 0.2
 
 
-def newton(start: Objective, stop: Stop) -> Solution:
+def newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
     """Truncated Newton with a backtracking line search, all classes in step.
 
     A step costs one pass over the data for the gradient, one for the preconditioner,
@@ -42,9 +41,7 @@ def newton(start: Objective, stop: Stop) -> Solution:
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
     quadratic majoriser instead, if its loss has one: that never overshoots.
     """
-    if start.prefers_matrix:
-        return factored_newton(start, stop)
-    search = _Search(start, stop)
+    search = _Search(start, plan, stop)
     del start
     for n_iter in range(1, stop.max_iter + 1):
         if search.advance(n_iter):
@@ -53,42 +50,31 @@ def newton(start: Objective, stop: Stop) -> Solution:
 
 
 class _Search:
-    """The classes that are still on their way to the minimum.
+    """The classes that are still on their way to the minimum."""
 
-    Attributes
-    ----------
-    point : Objective
-        Where they are.
-    classes : array of int
-        Which they are.
-    careful : array of bool
-        Which of them take the majoriser's step next.
-    fresh : bool
-        Whether `point` was evaluated, not reached along rays.
-    theta, value : arrays
-        The last of all classes, also of those that have left.
-    converged, stopped : bool
-        Whether all that have left were at their minimum; whether the user said stop.
-    """
-
-    def __init__(self, start: Objective, stop: Stop):
-        # to come back to, without what is known there: that would stay in memory
+    def __init__(self, start: Objective, plan: Plan, stop: Stop):
+        # where to begin again; evaluated values are dropped to free their memory
         self.start = start.at(start.theta)
-        self.stop, self.point = stop, start
+        self.plan, self.stop = plan, stop
+        self.point = start  # where the classes are
+        self.classes = np.arange(len(start.theta))  # which they are
+        # which of them take the majoriser's step next
+        self.careful = plan.majorize & ~start.has_weights
+        self.fresh = True  # whether `point` was evaluated, not reached along rays
+        # the last θ and value of all classes, also of those that have left
         self.theta, self.value = start.theta.copy(), start.value.copy()
-        self.classes = np.arange(len(self.theta))
-        self.careful = np.logical_and(start.has_majorizer, ~start.has_weights)
-        self.converged, self.stopped, self.fresh = True, False, True
+        self.converged = True  # whether all that have left were at their minimum
+        self.stopped = False  # whether the user said stop
 
     def advance(self, n_iter: int) -> bool:
         """Take a step; whether it was the last."""
         before, step = self.point, self._step()
-        self.point, alpha = line_search(before, step)
+        self.point, alpha = line_search(before, step, self.plan.look_again)
         self.theta[self.classes] = self.point.theta
         self.value[self.classes] = self.point.value
         reached = self._reached(before, step, alpha)
         unsettled = np.where(self.careful, step.gain > 0.1 * before.value, alpha < 0.3)
-        self.careful = np.logical_and(before.has_majorizer, unsettled)
+        self.careful = self.plan.majorize & unsettled
         stuck = ~reached & (alpha == 0)
         if stuck.any() and not self.fresh:
             # steps along rays have piled up rounding errors: look again
@@ -103,21 +89,20 @@ class _Search:
     def _step(self) -> Step:
         point, tol = self.point, self.stop.tol
         curvature = point.hessian(majorized=self.careful)
-        if point.kink_width and point.fit_intercept:
+        if self.plan.in_stages and point.fit_intercept:
             # where a kinked loss is flat nothing holds the unpenalised intercept back;
             # this bounds its step, and vanishes with the gradient
             pull = np.abs(host(point.gradient[:, -1]))
-            curvature.lent = pull / (_LONGEST_STEP * point.kink_width)
+            curvature.lent = pull / (_LONGEST_STEP * point.loss.kink_width)
         accuracy = np.where(self.careful, _CAREFUL_ACCURACY, _ACCURACY)
         tolerance = np.where(self.careful, 0.0, tol * point.size)
         # of several classes, few are near the end at once, and the others would wait
         target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
         decisive = _DECISIVE * tolerance
-        return newton_step(curvature, point.gradient, accuracy, decisive, target)
+        goals = (accuracy, decisive, target, self.plan.is_convex)
+        return newton_step(curvature, point.gradient, *goals)
 
-    def _reached(
-        self, before: Objective, step: Step, alpha: Array
-    ) -> NDArray[np.bool_]:
+    def _reached(self, before: Objective, step: Step, alpha: Array) -> Classes:
         """Which classes are at their minimum, by what this step gained or the next."""
         tol = self.stop.tol
         reached = ~self.careful & before.is_small(step.gain, tol)
@@ -128,7 +113,7 @@ class _Search:
             reached |= settling & self.point.is_small(outlook, tol)
         return reached
 
-    def _leave(self, reached: NDArray[np.bool_], stuck: NDArray[np.bool_]) -> bool:
+    def _leave(self, reached: Classes, stuck: Classes) -> bool:
         """Let classes that are done go; whether none is left or the user says stop."""
         going = ~reached & ~stuck
         self.converged &= not stuck.any()
@@ -150,7 +135,9 @@ class _Search:
         return Solution(point, n_iter, converged, self.stopped)
 
 
-def line_search(point: Objective, step: Step) -> tuple[Objective, Array]:
+def line_search(
+    point: Objective, step: Step, look_again: bool
+) -> tuple[Objective, Array]:
     """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does."""
     slope = dot(point.gradient, step.P)
     blur = _BLUR * np.abs(point.value)
@@ -162,7 +149,7 @@ def line_search(point: Objective, step: Step) -> tuple[Objective, Array]:
         enough = point.value + _SUFFICIENT * alpha * slope + blur
         searching &= ~(there.value <= enough)
         if not searching.any():
-            if point.has_free_rays:
+            if look_again:
                 return _lower(ray, slope, point, there, alpha)
             return there, alpha
         alpha[searching] /= 2

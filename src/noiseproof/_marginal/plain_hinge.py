@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._rows import Array, Design, Loops
+from noiseproof._marginal.moment import MomentObjective
+from noiseproof._marginal.objective import Solution
+from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-_LOOPS = Loops("noiseproof._marginal.dual_kernels")
 _SWEEPS = 5  # between two looks at the gap, each of which costs about one
 _FIRST_SWEEPS = 10
 # Iterations on a face at first, and at most once few of its α meet a bound
@@ -38,34 +39,22 @@ _PATIENCE = 6  # rounds in which the gap must have halved, or another solver is 
 
 
 class _Dual:
-    """α of one class and what follows from it.
+    """α of one class and what follows from it: w = Σ α y x, b = center + pull Σ α y.
 
-    Attributes
-    ----------
-    alpha, w, b : arrays and float
-        The dual variables, Σ α y x, and centre + pull Σ α y.
-    center, pull : float
-        Multiplier of Σ α y = 0 and the weight of its square; without an intercept 0.
+    `center` is the multiplier of Σ α y = 0 and `pull` the weight of its square; both
+    are 0 without an intercept.
     """
 
-    def __init__(
-        self,
-        design: Design,
-        y: Array,
-        upper: Array,
-        margin: float,
-        fit_intercept: bool,
-        norms2: Array,
-    ):
-        n, d = design.shape
-        self.y, self.upper, self.margin = y, upper, margin
-        self.fit_intercept, self.norms2 = fit_intercept, norms2
-        self.entries = design.entries()
-        self.dense = len(self.entries[1]) != len(self.entries[2])
+    def __init__(self, rows: MomentObjective, y: Array):
+        n, d = rows.design.shape
+        self.y, self.upper = y, rows.weights
+        self.margin: float = rows.loss.hinge_margin  # type: ignore[assignment]
+        self.fit_intercept, self.norms2 = rows.fit_intercept, rows.design.squared_norms
+        self.entries = rows.design.entries()
         self.alpha, self.w, self.b, self.center = np.zeros(n), np.zeros(d), 0.0, 0.0
-        self.pull = float(norms2.mean()) if fit_intercept else 0.0
+        self.pull = float(self.norms2.mean()) if rows.fit_intercept else 0.0
         # a row of zeros has a slope that its own α does not change: straight to a bound
-        self.squares = np.maximum(norms2 + self.pull, 1e-300)
+        self.squares = np.maximum(self.norms2 + self.pull, 1e-300)
         self.order, self.lots = np.arange(n), np.random.default_rng(0)
         self.cg_iter, self.is_settled = _CG_ITER, False
 
@@ -133,7 +122,9 @@ class _Dual:
         return out
 
     def _run(self, loop: str, *arguments: Any) -> None:
-        _LOOPS.run(loop, *self.entries, self.dense, *arguments)
+        from noiseproof._marginal import dual_kernels
+
+        getattr(dual_kernels, loop)(*self.entries, *arguments)
 
     def theta(self, b: float) -> Array:
         """The weights and an intercept as parameters."""
@@ -173,29 +164,19 @@ def best_intercept(scores: Array, y: Array, weights: Array, margin: float) -> fl
     return float(corners[order[min(place, len(order) - 1)]])
 
 
-def plain_hinge(
-    design: Design,
-    y: Array,
-    upper: Array,
-    margin: float,
-    fit_intercept: bool,
-    stop: Stop,
-) -> tuple[Array, int, bool, bool]:
-    """Minimise for each class, to a gap of `tol` times the objective.
+def plain_hinge(objective: MomentObjective, stop: Stop) -> Solution:
+    """Minimise for each class as if there were no noise, to a gap of `tol`.
 
-    Returns θ, the number of rounds, whether the gap was reached, and whether the user
-    said stop. A class whose gap falls slowly is left to another solver.
+    A class whose gap falls slowly is left to another solver: then it has not converged.
     """
-    norms2, n_iter, converged, stopped = design.squared_norms, 0, True, False
-    thetas = np.zeros((len(y), design.shape[1] + fit_intercept))
-    for k, labels in enumerate(y):
-        state = _Dual(design, labels, upper, margin, fit_intercept, norms2)
+    theta, n_iter = np.zeros(objective.shape), 0
+    for k, labels in enumerate(objective.y):
         done = replace(stop, done_iter=stop.done_iter + n_iter)
-        thetas[k], rounds, reached, stopped = _solve(state, done)
-        n_iter, converged = n_iter + rounds, converged and reached
+        theta[k], rounds, converged, stopped = _solve(_Dual(objective, labels), done)
+        n_iter += rounds
         if stopped or not converged:
             break
-    return thetas, n_iter, converged, stopped
+    return Solution(objective.at(theta), n_iter, converged, stopped)
 
 
 def _solve(state: _Dual, stop: Stop) -> tuple[Array, int, bool, bool]:

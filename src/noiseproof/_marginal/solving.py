@@ -1,8 +1,9 @@
-"""What solvers take and give, which there are, and what they do about kinks.
+"""From a problem and a plan to a solution, through less and less rounded kinks.
 
-A solver is a function of a start, the objective at some θ, and a `Stop`; it sees θ,
-values, gradients and curvature, never data, noise or loss. It prints nothing and warns
-nobody. One that needs losses with a quadratic majoriser has `needs_majorizer = True`.
+A solver is a function of a start, the objective at some θ, of the plan and of a `Stop`;
+it sees θ, values, gradients and curvature, never data, noise or loss. It prints nothing
+and warns nobody. One that needs losses with a quadratic majoriser has `needs_majorizer
+= True`.
 
 One meaning of accuracy for all: `Stop.tol` bounds the relative suboptimality
 
@@ -14,18 +15,24 @@ the Newton decrement, which is what a full Newton step would still gain.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
+from threading import Event
 
 import numpy as np
 
+from noiseproof._marginal.factored import factored_newton
 from noiseproof._marginal.irls import irls
 from noiseproof._marginal.lbfgs import lbfgs
 from noiseproof._marginal.newton import newton
-from noiseproof._marginal.objective import Objective, Solution
-from noiseproof._rows import Array, host
+from noiseproof._marginal.objective import Objective, Problem, Solution
+from noiseproof._marginal.plain_hinge import plain_hinge
+from noiseproof._marginal.plan import SAMPLE, Plan
+from noiseproof._rows import Array, host, one_blas_thread, side_by_side
 from noiseproof._stop import Stop
 
-Solver = Callable[[Objective, Stop], Solution]
+Solver = Callable[[Objective, Plan, Stop], Solution]
 
 SOLVERS: dict[str, Solver] = {"newton": newton, "lbfgs": lbfgs, "irls": irls}
 
@@ -38,64 +45,86 @@ _WARM_STEPS = 10
 _SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
 
 
-def minimize(
-    solver: Solver, objective: Objective, theta: Array, stop: Stop
-) -> Solution:
-    """Minimise with `solver`, through a sequence of smoothed objectives if kinked.
+def solve(
+    problem: Problem, plan: Plan, theta: Array, values: Array, stop: Stop
+) -> tuple[int, bool]:
+    """Minimise for all classes, group by group, from θ on, which is overwritten.
+
+    `values` gets the objective of each class. Returns the number of steps, and whether
+    all is known as accurately as was asked for, or was stopped by the listener. If a
+    cluster fails, the last step is what θ keeps.
+    """
+    size, pair = plan.group_size, plan.side_by_side
+    groups = [slice(low, low + size) for low in range(0, len(theta), size)]
+    even = len(groups) - len(groups) % pair  # a group left over has all threads
+
+    def solve_group(classes: slice, failed: Event | None = None) -> tuple[int, bool]:
+        threads = plan.threads if failed else None
+        told = stop
+        if failed:  # then nobody listens, and none should go on after another failed
+            told = replace(stop, report=lambda *step: failed.is_set())
+        elif plan.keeps_steps:
+            told = replace(stop, keep=partial(theta[classes].__setitem__, ...))
+        first = problem.design.hold(theta[classes].copy())
+        end = minimize(problem.objective(classes, threads), first, plan, told)
+        theta[classes], values[classes] = host(end.point.theta), end.point.value
+        return end.n_iter, end.converged or end.stopped
+
+    with one_blas_thread() if plan.limit_blas else nullcontext():
+        ends = side_by_side(solve_group, groups[:even], pair) if pair > 1 else []
+        for classes in groups[len(ends) :]:
+            ends.append(solve_group(classes))
+    return max(n_iter for n_iter, _ in ends), all(known for _, known in ends)
+
+
+def minimize(objective: Objective, theta: Array, plan: Plan, stop: Stop) -> Solution:
+    """Minimise by the plan, through a sequence of smoothed objectives if kinked.
 
     Smoothing adds noise of standard deviation ε to every score. It raises the
     objective by a gap, known at any point without a pass over the data, that tells
     what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
     at once, where the features' own noise has rounded the loss off already.
     """
-    if not theta.any():
-        objective = objective.at_constant()
-        if objective.is_tall and solver is newton:
-            objective = _from_sample(objective, stop)
-    elif not np.array_equal(host(theta), host(objective.theta)):
-        there = objective.at(theta)
-        if np.isfinite(there.value).all():  # else outside the domain: start at zero
-            objective = there
-    if not objective.kink_width:
-        return solver(objective, stop)
-    if solver is not newton:
-        return _through_stages(solver, objective, stop, 0)
-    first = _from_dual(objective, stop)
-    if first.converged or first.stopped or first.n_iter >= stop.max_iter:
-        return first
-    return _through_stages(solver, first.point, stop, first.n_iter)
-
-
-def _from_dual(objective: Objective, stop: Stop) -> Solution:
-    """The solution of a plain hinge loss, or a start where there is little noise."""
-    here = Solution(objective, 0, False)
-    is_start = objective.is_noisy
-    if len(objective.terms) > 1 or (is_start and objective.has_weights.any()):
-        return here
-    goal = Stop(max(stop.tol, _ROUGH), stop.max_iter) if is_start else stop
-    found = objective.terms[0].solve_dual(goal)
-    if found is None:
-        return here
-    theta, n_iter, converged, stopped = found
-    if is_start:
-        return Solution(objective.at(theta), 0, False)
-    return Solution(objective.at(theta), n_iter, converged, stopped)
+    solver = (
+        factored_newton if plan.algorithm == "factored" else SOLVERS[plan.algorithm]
+    )
+    if plan.start == "given":
+        point = objective.at(theta)
+        if not np.isfinite(point.value).all():  # outside the domain
+            point = objective
+    else:
+        point = objective.at_constant()
+        if plan.start == "sample":
+            point = _from_sample(point, plan, stop)
+    if not plan.in_stages:
+        return solver(point, plan, stop)
+    n_iter = 0
+    if plan.dual == "start":
+        rough = Stop(max(stop.tol, _ROUGH), stop.max_iter)
+        point = plain_hinge(point, rough).point  # type: ignore[arg-type]
+    elif plan.dual == "solve":
+        found = plain_hinge(point, stop)  # type: ignore[arg-type]
+        if found.converged or found.stopped or found.n_iter >= stop.max_iter:
+            return found
+        point, n_iter = found.point, found.n_iter
+    return _through_stages(solver, point, plan, stop, n_iter)
 
 
 def _through_stages(
-    solver: Solver, objective: Objective, stop: Stop, n_iter: int
+    solver: Solver, objective: Objective, plan: Plan, stop: Stop, n_iter: int
 ) -> Solution:
-    goal, smallest = _SHARE * stop.tol, _SMALLEST * objective.kink_width
+    width = objective.loss.kink_width
+    goal, smallest = _SHARE * stop.tol, _SMALLEST * width
     if objective.has_weights.any():
-        result = _from_solution(solver, objective, stop.fewer(n_iter))
+        result = _from_solution(solver, objective, plan, stop.fewer(n_iter))
         n_iter += result.n_iter
         if result.converged or result.stopped or n_iter >= stop.max_iter:
             return result
         objective = objective.at(result.point.theta)
-    smoothing, tol = objective.kink_width, max(stop.tol, _ROUGH)
+    smoothing, tol = width, max(stop.tol, _ROUGH)
     while True:
-        left = stop.fewer(n_iter).looser(tol)
-        result = solver(objective.smoothed(smoothing), left)
+        left = replace(stop.fewer(n_iter), tol=tol)
+        result = solver(objective.smoothed(smoothing), plan, left)
         n_iter += result.n_iter
         point = result.point
         gap = relative_gap(point)
@@ -103,7 +132,7 @@ def _through_stages(
         if final or result.stopped or n_iter >= stop.max_iter:
             converged = final and result.converged
             return Solution(point.smoothed(0.0), n_iter, converged, result.stopped)
-        smoothing, gap = _next_stage(point, smoothing, gap, goal)
+        smoothing, gap = _next_stage(point, plan, smoothing, gap, goal)
         smoothing = max(smoothing, smallest)
         done = gap <= goal or smoothing == smallest
         tol = stop.tol if done else max(stop.tol, _SLACK * gap)
@@ -111,29 +140,37 @@ def _through_stages(
         objective = point.at(point.theta)
 
 
-def _from_sample(objective: Objective, stop: Stop) -> Objective:
-    """Where a sample of the rows has its minimum, or the start if that is no worse."""
-    sample = objective.sample()
+def _from_sample(objective: Objective, plan: Plan, stop: Stop) -> Objective:
+    """Where a sample of the rows has its minimum, or the start if that is no worse.
+
+    The sample has one row of each sixteen in succession, drawn by lot.
+    """
+    n, every = len(objective.weights), round(1 / SAMPLE)
+    starts = np.arange(0, n - every + 1, every)
+    rows = starts + np.random.default_rng(0).integers(every, size=len(starts))
+    sample = objective.sample(rows)
     rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
-    there = objective.at(minimize(newton, sample, sample.theta, rough).point.theta)
-    # the solver will see a smoothed objective only where there is a kink
-    if objective.prefers_matrix and not objective.kink_width:
+    again = replace(plan, start="given")
+    there = objective.at(minimize(sample, sample.theta, again, rough).point.theta)
+    if plan.algorithm == "factored":  # needs all of that there, and one pass gives it
         there.expansion(np.zeros(len(there.theta), dtype=bool))
     return there if np.all(there.value < objective.null_value) else objective
 
 
-def _from_solution(solver: Solver, point: Objective, stop: Stop) -> Solution:
+def _from_solution(
+    solver: Solver, point: Objective, plan: Plan, stop: Stop
+) -> Solution:
     """A few steps at the last stage, in case a warm start is a solution already."""
-    smoothing = point.kink_width
+    smoothing = point.loss.kink_width
     while relative_gap(point.smoothed(smoothing)) > _SHARE * stop.tol:
         smoothing *= _SHRINK
     few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
-    result = solver(point.smoothed(smoothing), few)
+    result = solver(point.smoothed(smoothing), plan, few)
     return replace(result, point=result.point.smoothed(0.0))
 
 
 def _next_stage(
-    point: Objective, smoothing: float, gap: float, goal: float
+    point: Objective, plan: Plan, smoothing: float, gap: float, goal: float
 ) -> tuple[float, float]:
     """The next ε and the gap to expect there."""
     if gap <= goal:
@@ -143,8 +180,7 @@ def _next_stage(
     # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
     # rows on the kink. In the first case ε no longer shapes the problem: go all the
     # way. Without noise it always will, since rows are still to come to the kink.
-    noisy = point.is_noisy
-    smooth = noisy and 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
+    smooth = plan.is_noisy and 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
     if smooth and shrunk_gap > goal:
         shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
         shrunk_gap = goal
@@ -156,8 +192,8 @@ def relative_gap(point: Objective) -> float:
     return float(np.max(point.smoothing_gap / point.size))
 
 
-def check_solver(name: str, has_majorizer: bool, loss: str) -> Solver:
-    """The solver of that name, if it can serve a loss; else one sentence why not."""
+def check_solver(name: str, has_majorizer: bool, loss: str) -> None:
+    """Refuse a solver that is not known or cannot serve a loss, in one sentence."""
     able = [
         known
         for known, solver in SOLVERS.items()
@@ -171,4 +207,3 @@ def check_solver(name: str, has_majorizer: bool, loss: str) -> Solver:
             f"solver={name!r} needs a loss with a quadratic majoriser, which {loss} "
             f"does not have; use one of {legal}."
         )
-    return SOLVERS[name]

@@ -19,7 +19,7 @@ from noiseproof._rows.arrays import (
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
 from noiseproof._rows.containers import Container, contain, n_missing
-from noiseproof._rows.machine_code import Loops
+from noiseproof._rows.csr import ENTRIES_PER_THREAD
 from noiseproof._rows.matrices import (
     as_container,
     as_dense,
@@ -85,9 +85,9 @@ __all__ = [
     "Container",
     "DenseBlock",
     "Design",
+    "ENTRIES_PER_THREAD",
     "EntryBlock",
     "Job",
-    "Loops",
     "Memory",
     "RowCurvature",
     "Workers",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,6 @@ Array = NDArray[np.float64]
 # take 1.3 s instead of 0.86 s), with 8 MiB for memory (0.93 s)
 _BLOCK_ENTRIES = 1 << 17
 _BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
-
-# Classes are solved in groups. A solver keeps some twenty arrays of a number per class
-# and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
-# take four classes at a time, so smaller groups would save nothing. On newsgroups (20
-# classes) all at once take no less processor time.
-_ARRAYS = 20
-_SMALL = 1 << 17
-_FEWEST = 4
 
 
 class RowCurvature(NamedTuple):
@@ -118,41 +110,21 @@ class Design:
     """Verbs over a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
-    # whether the rows are elsewhere, and work is handed to their blocks
-    in_blocks: ClassVar[bool] = False
-    # whether the rows are arrays of another library, which SciPy and Numba cannot read
-    on_device: ClassVar[bool] = False
+    # in memory; in blocks elsewhere, to which work is handed; or arrays of another
+    # library on a device, which SciPy and Numba cannot read
+    where: ClassVar[Literal["memory", "blocks", "device"]] = "memory"
+    is_sparse: ClassVar[bool] = False
 
     @property
     def n_stored(self) -> int:
         """Number of stored entries."""
         return self.shape[0] * self.shape[1]
 
-    # solvers that work on these rows at the same time, and share the threads
-    sharing: int = 1
+    # features that are missing somewhere, where nobody can look but the blocks
+    missing: NDArray[np.bool_] | None = None
 
-    @property
-    def classes_at_once(self) -> int:
-        """Classes that are solved together."""
-        room = max(_SMALL, self.n_stored // _ARRAYS)
-        return max(_FEWEST, room // max(self.shape))
-
-    @property
-    def state_size(self) -> int:
-        """Numbers that a solver keeps for such a group of classes."""
-        return _ARRAYS * self.classes_at_once * max(self.shape)
-
-    def needs_cores(self, k: int) -> bool:
-        """Whether passes for `k` classes share the cores without the help of BLAS."""
-        return self.in_blocks
-
-    @property
-    def groups_at_once(self) -> int:
-        """Groups of such classes that are solved side by side."""
-        return 1
-
-    def shared(self, n: int) -> Design:
-        """The same rows, for one of `n` solvers that work at the same time."""
+    def with_threads(self, threads: int) -> Design:
+        """The same rows, for passes that so many threads share."""
         return self
 
     def full(self, value: float, k: int | None = None) -> Any:
@@ -160,24 +132,12 @@ class Design:
         n = self.shape[0]
         return np.full((k, n) if k else n, value)
 
-    # features that are missing somewhere, where nobody can look but the blocks
-    missing: NDArray[np.bool_] | None = None
+    def grouped(self, labels: NDArray[Any], scale: float | Array) -> Design:
+        """The rows with noise that the features of a group have in common.
 
-    def column(self, column: Any, name: str, read: Any, dtype: Any) -> Any:
-        """One value per row, kept with the blocks."""
-        raise NotImplementedError
-
-    def job(self, make: Any, *columns: Any) -> Any:
-        """What takes work to the blocks, each with its part of the columns."""
-        raise NotImplementedError
-
-    @property
-    def plain(self) -> Design:
-        """The rows with each feature alone."""
-        return self
-
-    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
-        """The rows with noise that the features of a group have in common."""
+        With s_g = Σ_{j in g} x_j W_j and noise of scale c_g, the same for all of a
+        group, the variance is Σ_g c_g s_g², where it was Σ_j c_j (x_j W_j)².
+        """
         raise NotImplementedError
 
     @classmethod
@@ -197,11 +157,14 @@ class Design:
         """Smallest entry, counting zeros that are not stored."""
         raise NotImplementedError
 
+    def weighted_squares(self, S: Array) -> Array:
+        """Σ_j x_ij² S_j, (k, n), each feature by itself, also where it has a group."""
+        return self.moments(np.ones_like(S), S, 2)[1]
+
     @cached_property
     def squared_norms(self) -> Array:
         """Σ_j x_ij² of each row, (n,)."""
-        ones = np.ones((1, self.shape[1]))
-        return self.moments(ones, ones, 2)[1][0]
+        return self.weighted_squares(np.ones((1, self.shape[1])))[0]
 
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
         """Mean and variance of the scores: m, v."""
@@ -260,8 +223,8 @@ class Design:
         pieces = workers.map(run, list(pairwise(cuts)), light=n <= size)
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
-    def entries(self) -> tuple[Any, Any, Any]:
-        """The arrays of CSR, unsigned; `indices` of one row only if all are stored."""
+    def entries(self) -> tuple[Any, ...]:
+        """The arrays of CSR, unsigned, and 1 if `indices` are of one row, for all."""
         raise NotImplementedError
 
     def take(self, rows: NDArray[np.intp]) -> Design:

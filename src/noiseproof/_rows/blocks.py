@@ -34,7 +34,6 @@ _FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the
 _INLINE = 1 << 20  # bytes that all tasks of a pass may carry; more goes by itself
 _REMEMBERED = 2  # terms that may be at work on the same rows in turns
 _PATIENCE = 60.0  # seconds to wait for a first worker, or for one to come back
-_ROOM = 1 << 21  # numbers per block in an array of one per class and row, or feature
 _GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
 
 
@@ -143,7 +142,7 @@ class BlockDesign(Design):
         Features that are missing somewhere.
     """
 
-    in_blocks = True
+    where = "blocks"
 
     def __init__(self, X: Any, options: dict[str, Any]):
         import dask
@@ -166,11 +165,6 @@ class BlockDesign(Design):
         found = [mask for mask in missing if mask is not None]
         self.missing = np.logical_or.reduce(found) if found else None
         self._lowest = min(lowest)
-
-    @property
-    def classes_at_once(self) -> int:
-        """As many as a worker has room for with its largest block."""
-        return max(1, _ROOM // max(*self.rows, self.shape[1]))
 
     def minimum(self) -> float:
         return self._lowest

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from functools import cache, cached_property
 from itertools import pairwise
 from threading import get_ident
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noiseproof._rows.base import Array, Design, EntryBlock, RowCurvature
-from noiseproof._rows.machine_code import Loops
+from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.matrices import unsigned
 from noiseproof._rows.threads import Workers
 
 # Waking a thread costs what some 10⁵ entries do, so less work is not shared
-_ENTRIES_PER_THREAD = 400_000
+ENTRIES_PER_THREAD = 400_000
 # With fewer of them threads share rows: classes go in fours and may not come out even
 _CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
 _LINE = 8  # numbers in a cache line
-# Two groups of classes at a time leave less of the work to one thread. It is done where
-# what a solver keeps of one is small: some 32 MiB, or no more numbers than X has
-_GROUPS = 2
-_ROOM = 1 << 22
 
 # How many classes a loop works on at once, as it is told: see `lanes`
 _FOUR, _ONE = (0.0,) * 4, (0.0,)
-
-# For GroupedDesign, and for blocks of entries, which sum by group as well
-GROUPED_LOOPS = Loops("noiseproof._rows.grouped_kernels")
+# Numbers per feature and class in the table of a loop, and per group in its sums
+_COLUMNS = {"moments": 2, "directions": 3, "pullback": 2, "diagonal": 3, "product": 3}
+_SUMS = {"moments": 1, "directions": 2, "pullback": 1, "diagonal": 1, "product": 2}
 
 _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
+
+
+@cache
+def _loops() -> ModuleType:
+    """The compiled loops, with Numba, which takes half a second to import."""
+    from noiseproof._rows import kernels
+
+    return kernels
 
 
 def _aligned(size: int) -> Array:
@@ -46,15 +51,7 @@ def _aligned(size: int) -> Array:
 class CSRDesign(Design):
     """A SciPy CSR matrix or array of float32 or float64. Stored NaN count as zero."""
 
-    _loops = Loops("noiseproof._rows.kernels")
-    # Numbers per feature and class in the table of a loop
-    _COLUMNS: ClassVar = {
-        "moments": 2,
-        "directions": 3,
-        "pullback": 2,
-        "diagonal": 3,
-        "product": 3,
-    }
+    is_sparse = True
 
     @classmethod
     def holds(cls, X: Any) -> bool:
@@ -62,48 +59,50 @@ class CSRDesign(Design):
         return sp.issparse(X) and X.format == "csr"
 
     def __init__(self, X: Any, has_missing: bool = False):
-        self.shape = X.shape
-        self._indptr, self._indices, self._data = unsigned(X)
+        indptr, indices, data = unsigned(X)
         if has_missing:
-            self._data = np.nan_to_num(self._data, nan=0.0)
-        self._workers = Workers(blas=False)
+            data = np.nan_to_num(data, nan=0.0)
+        self._read(X.shape, (indptr, indices, data))
+
+    def _read(self, shape: tuple[int, int], entries: tuple[Any, Any, Any]) -> None:
+        self.shape, self._csr = shape, entries
+        indptr, indices, data = entries
+        # of a dense matrix the indices of one row serve all rows
+        self._repeated = indptr.dtype.type(len(indices) != len(data))
+        self._labels: Any = None  # group of each feature
+        self._scale: float | Array = 1.0
+        self._share(None)
+
+    def _share(self, threads: int | None) -> None:
+        """Begin anew with so many threads, or as many as there are cores."""
+        self._workers = Workers(blas=False, threads=threads)
         self._shares: dict[int, list[_Part]] = {}
         self._tables: dict[int, Array] = {}
 
     @property
     def n_stored(self) -> int:
-        return len(self._data)
+        return len(self._csr[2])
 
-    def needs_cores(self, k: int) -> bool:
-        return len(self._parts(min(k, self.classes_at_once))) > 1
-
-    @property
-    def groups_at_once(self) -> int:
-        fits = self.state_size <= max(_ROOM, self.n_stored)
-        return min(_GROUPS, self._workers.count) if fits else 1
-
-    def shared(self, n: int) -> Design:
-        if n == 1:
-            return self
+    def with_threads(self, threads: int) -> Design:
         rows = copy(self)
-        rows.sharing, rows._shares, rows._tables = n, {}, {}
-        rows._workers = Workers(blas=False, sharing=n)
+        rows._share(threads)
         return rows
 
-    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
-        from noiseproof._rows.grouped import GroupedDesign
+    def grouped(self, labels: NDArray[Any], scale: float | Array) -> Design:
+        rows = copy(self)
+        rows._labels, rows._scale = labels.astype(np.uint32), scale
+        return rows
 
-        return GroupedDesign(self, self.entries(), labels, scale)
+    def weighted_squares(self, S: Array) -> Array:
+        rows = copy(self)
+        rows._labels = None
+        return rows.moments(np.ones_like(S), S, 2)[1]
 
-    def entries(self) -> tuple[Any, Any, Any]:
-        return self._csr
+    def entries(self) -> tuple[Any, ...]:
+        return *self._csr, self._repeated
 
     def minimum(self) -> float:
-        return float(self._data.min(initial=0.0))
-
-    @property
-    def _csr(self) -> tuple[Any, Any, Any]:
-        return self._indptr, self._indices, self._data
+        return float(self._csr[2].min(initial=0.0))
 
     def _parts(self, k: int) -> list[_Part]:
         """Shares of a pass over all rows and `k` classes, one per thread."""
@@ -112,49 +111,61 @@ class CSRDesign(Design):
         return self._shares[k]
 
     def _cut(self, k: int) -> list[_Part]:
-        n, nnz = self.shape[0], len(self._data)
-        threads = self._workers.at_most(1 + nnz * k // _ENTRIES_PER_THREAD)
+        n, nnz = self.shape[0], self.n_stored
+        threads = self._workers.at_most(1 + nnz * k // ENTRIES_PER_THREAD)
         if k >= _CLASSES_PER_THREAD * threads:  # no two write to the same place
             cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
             return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
         goals = np.linspace(0, nnz, threads + 1)[1:-1]
-        cuts = [0, *np.searchsorted(self._indptr, goals).tolist(), n]
+        cuts = [0, *np.searchsorted(self._csr[0], goals).tolist(), n]
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
     def _run(self, loop: str, part: _Part, *arguments: Any) -> None:
         """Run a loop on a share: four classes at a time, which cost less than two."""
         lo, hi, start, end = part
         stop = end - ((end - start) % len(_FOUR) == 1)
+        run, labels, sums = getattr(_loops(), loop), self._labels, None
         for first, last, width in (start, stop, _FOUR), (stop, end, _ONE):
-            if first < last:
-                share = lo, hi, first, last, width, *self._room(loop, len(width))
-                self._loops.run(loop, *self._csr, *share, *arguments)
+            if first == last:
+                continue
+            columns = _COLUMNS[loop]
+            if labels is not None:
+                columns += loop == "product"
+                sums = np.zeros((_SUMS[loop] * (int(labels.max()) + 1), len(width)))
+            table = self._table(columns, len(width))
+            share = lo, hi, first, last, width, table, labels, sums
+            run(*self._csr, self._repeated, *share, *arguments)
 
-    def _room(self, loop: str, lanes: int) -> tuple[Any, ...]:
-        """The table that a loop fills and works on: the same memory in every pass."""
-        size, thread = self.shape[1] * self._COLUMNS[loop] * lanes, get_ident()
+    def _table(self, columns: int, lanes: int) -> Array:
+        """What a loop must know of the features: the same memory in every pass."""
+        size, thread = self.shape[1] * columns * lanes, get_ident()
         table = self._tables.get(thread)
         if table is None or len(table) < size:
             table = self._tables[thread] = _aligned(size)
-        return (table[:size].reshape(-1, lanes),)
+        return table[:size].reshape(-1, lanes)
 
     def _scan(self, loop: str, k: int, *arguments: Any) -> None:
         """Run a loop whose outputs are per row, so that threads cannot collide."""
-        self._workers.map(
-            lambda part: self._run(loop, part, *arguments), self._parts(k)
-        )
+        parts = self._parts(k)
+        if len(parts) == 1:
+            self._run(loop, parts[0], *arguments)
+        else:
+            self._workers.map(lambda part: self._run(loop, part, *arguments), parts)
 
     def _scatter(
-        self, loop: str, k: int, *arguments: Any, shapes: list[Any]
+        self, loop: str, k: int, *arguments: Any, widths: tuple[int, ...]
     ) -> list[Array]:
         """Run a loop whose outputs are sums over rows: one copy per share of rows."""
         parts = self._parts(k)
-        shared = [np.zeros(shape) for shape in shapes]
+        shared = [np.zeros((k, width)) for width in widths]
+        if len(parts) == 1:
+            self._run(loop, parts[0], *arguments, *shared)
+            return shared
         by_rows = parts[0][3] == k
 
         def work(part: _Part) -> list[Array]:
             alone = by_rows and part is not parts[0]
-            own = [np.zeros(shape) for shape in shapes] if alone else shared
+            own = [np.zeros((k, width)) for width in widths] if alone else shared
             self._run(loop, part, *arguments, *own)
             return own
 
@@ -164,69 +175,87 @@ class CSRDesign(Design):
                     total += piece
         return shared
 
-    def _rows(self, k: int) -> Array:
-        return np.empty((k, self.shape[0]))
-
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
-        k = len(W)
-        m, v = self._rows(k), self._rows(k)
-        self._scan("moments", k, W, S, power == 2, m, v)
+        m, v = np.empty((2, len(W), self.shape[0]))
+        self._scan("moments", len(W), W, S, power == 2, m, v)
         return m, v
 
     def directions(
         self, P: Array, S: Array, T: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        k = len(P)
-        a, e, u = self._rows(k), self._rows(k), self._rows(k)
-        self._scan("directions", k, P, S, T, power == 2, a, e, u)
+        a, e, u = np.empty((3, len(P), self.shape[0]))
+        self._scan("directions", len(P), P, S, T, power == 2, a, e, u)
         return a, e, u
 
     def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
-        (out,) = self._scatter(
-            "pullback", len(A), A, B, S, power == 2, shapes=[S.shape]
-        )
-        return out
+        d = self.shape[1]
+        return self._scatter("pullback", len(A), A, B, S, power == 2, widths=(d,))[0]
 
     def curvature_diagonal(
         self, h: RowCurvature, S: Array, power: int
     ) -> tuple[Array, Array]:
+        d = self.shape[1]
         diagonal, variance = self._scatter(
-            "diagonal", len(S), *h, S, power == 2, shapes=[S.shape, S.shape]
+            "diagonal", len(S), *h, S, power == 2, widths=(d, d)
         )
         return diagonal, variance
 
     def curvature_product(
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
+        """As everywhere; groups add Σ_i 2 v_i x_ij Σ_{l in g} scale x_il P_l."""
+        T = P if self._labels is None else np.ascontiguousarray(self._scale * P)
+        constants = np.stack([a0, e0], axis=1)
         out, sums = self._scatter(
-            "product",
-            len(P),
-            *(P, S, h.mm, h.mv, h.vv, np.stack([a0, e0], axis=1), power == 2),
-            shapes=[S.shape, (len(P), 2)],
+            *("product", len(P), P, S, T, *h, constants, power == 2),
+            widths=(self.shape[1], 2),
         )
         return out, sums[:, 0], sums[:, 1]
 
+    @cached_property
+    def _members(self) -> Array:
+        """1 where a feature belongs to a group, (d, groups)."""
+        labels = self._labels
+        return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(float)
+
+    def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
+        if self._labels is None:
+            return super().variance_slopes(block, s, power)
+        return block.x * ((block.x * s) @ self._members)[:, self._labels]
+
+    def variance_gram(
+        self, block: DenseBlock, weights: Array, scale: float | Array, power: int
+    ) -> Array:
+        if self._labels is None:
+            return super().variance_gram(block, weights, scale, power)
+        together = self._labels[:, None] == self._labels
+        return scale * ((block.x * weights[:, None]).T @ block.x) * together
+
+    @cached_property
     def _matrix(self) -> Any:
-        signed = [part.view(f"i{part.itemsize}") for part in self._csr[:2]]
-        return sp.csr_array((self._data, signed[1], signed[0]), self.shape)
+        indptr, indices = (part.view(f"i{part.itemsize}") for part in self._csr[:2])
+        return sp.csr_array((self._csr[2], indices, indptr), self.shape)
 
     def take(self, rows: NDArray[np.intp]) -> Design:
-        return CSRDesign(self._matrix()[rows])
+        taken = CSRDesign(self._matrix[rows])
+        return (
+            taken if self._labels is None else taken.grouped(self._labels, self._scale)
+        )
 
     def dense_rows(self, rows: slice) -> Array:
-        return np.asarray(self._matrix()[rows].toarray(), dtype=np.float64)
+        return np.asarray(self._matrix[rows].toarray(), dtype=np.float64)
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
-        block = self._matrix()[rows].astype(np.float64)
+        block = self._matrix[rows].astype(np.float64)
         if with_one:
             block = sp.hstack([block, np.ones((len(rows), 1))], format="csr")
         block.data *= np.repeat(scale, np.diff(block.indptr))
         return block
 
     def entry_blocks(self) -> Iterator[EntryBlock]:
-        n = self.shape[0]
-        indptr = self._indptr.astype(np.int64)
-        columns = self._matrix().indices  # signed: NumPy 1 and 2.0 count no others
+        n, data = self.shape[0], self._csr[2]
+        indptr = self._csr[0].astype(np.int64)
+        columns = self._matrix.indices  # signed: NumPy 2.0 counts no others
         start = 0
         while start < n:
             stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_ENTRIES, "right"))
@@ -234,11 +263,43 @@ class CSRDesign(Design):
             entries = slice(indptr[start], indptr[stop])
             yield CSRBlock(
                 slice(start, stop),
-                self._data[entries].astype(np.float64),
+                data[entries].astype(np.float64),
                 columns[entries],
                 indptr[start : stop + 1] - indptr[start],
             )
             start = stop
+
+
+class GroupedDense(CSRDesign):
+    """A dense matrix whose features have noise in common with those of their group.
+
+    The noise is summed by compiled loops, all else is done by the dense design.
+    """
+
+    is_sparse = False
+
+    def __init__(self, dense: Design, labels: NDArray[Any], scale: float | Array):
+        self._dense = dense
+        self._read(dense.shape, dense.entries()[:3])
+        self._labels, self._scale = labels.astype(np.uint32), scale
+
+    def weighted_squares(self, S: Array) -> Array:
+        return self._dense.weighted_squares(S)
+
+    def minimum(self) -> float:
+        return self._dense.minimum()
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return self._dense.take(rows).grouped(self._labels, self._scale)
+
+    def dense_rows(self, rows: slice) -> Array:
+        return self._dense.dense_rows(rows)
+
+    def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
+        return self._dense.scaled_rows(rows, scale, with_one)
+
+    def entry_blocks(self) -> Iterator[EntryBlock]:
+        return self._dense.entry_blocks()
 
 
 class CSRBlock(EntryBlock):
@@ -270,5 +331,5 @@ class CSRBlock(EntryBlock):
     def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
         out, sums = np.empty_like(entries), np.zeros(int(labels.max(initial=-1)) + 1)
         rows = self._indptr, self.columns, labels
-        GROUPED_LOOPS.run("totals", *rows, sums, False, entries, out)
+        _loops().group_totals(*rows, sums, entries, out)
         return out

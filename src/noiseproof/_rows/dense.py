@@ -16,6 +16,7 @@ from noiseproof._rows.base import (
     EntryBlock,
     RowCurvature,
 )
+from noiseproof._rows.csr import GroupedDense
 from noiseproof._rows.matrices import entries
 from noiseproof._rows.threads import Workers
 
@@ -49,13 +50,12 @@ class DenseDesign(Design):
         self._workers = Workers(blas=True)
         self._rows = max(16, _BLOCK_ENTRIES // max(1, X.shape[1]))
 
-    def grouped(self, labels: NDArray[np.intp], scale: float | Array) -> Design:
-        from noiseproof._rows.grouped import GroupedDesign
+    def grouped(self, labels: NDArray[Any], scale: float | Array) -> Design:
+        return GroupedDense(self, labels, scale)
 
-        return GroupedDesign(self, self.entries(), labels, scale)
-
-    def entries(self) -> tuple[Any, Any, Any]:
-        return entries(self.X if self._clean else np.nan_to_num(self.X, nan=0.0))
+    def entries(self) -> tuple[Any, ...]:
+        X = self.X if self._clean else np.nan_to_num(self.X, nan=0.0)
+        return *entries(X), np.uint64(1)
 
     def minimum(self) -> float:
         return min((float(B.min(initial=0.0)) for _, B in self._blocks()), default=0.0)

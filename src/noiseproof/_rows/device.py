@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -37,7 +36,7 @@ class DeviceDesign(Design):
     the curvature, by far the most, which only tell where to go next, are float32.
     """
 
-    on_device = True
+    where = "device"
 
     @classmethod
     def holds(cls, X: Any) -> bool:
@@ -50,11 +49,6 @@ class DeviceDesign(Design):
         self._sparse = is_sparse(X)
         self._matrix = _Sparse.of(X) if self._sparse else _Dense(X)
         self._here = DeviceArray(self._matrix.data)
-
-    @property
-    def classes_at_once(self) -> int:
-        """All: a device has room, and needs large products."""
-        return sys.maxsize
 
     def hold(self, x: Any) -> Any:
         """Numbers of rows or features as float64, where the data is."""

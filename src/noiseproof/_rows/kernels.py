@@ -1,21 +1,28 @@
-"""Compiled loops over the stored entries of a CSR matrix.
+"""Compiled loops over the entries of rows.
 
-Each kernel works on the rows `lo` to `hi` and the classes `k_lo` to `k_hi`, so that
+Each loop works on the rows `lo` to `hi` and the classes `k_lo` to `k_hi`, so that
 threads can share a pass, and on one or four classes at once, as `width` says. What it
 must know of a feature lies side by side in a table, filled anew for each pass: an entry
 costs a cache line or two. Index arrays should be unsigned: Numba tests signed ones for
-negative values, which doubles the cost of a gather.
+negative values, which doubles the cost of a gather. Of a dense matrix `indices` are
+those of one row, which is `repeated` for all; then that number is 1, else 0.
+
+The variance of a score is v = Σ_j x_j W_j s_j. Where each feature has noise of its
+own, s_j = x_j S_j (or S_j, if the variance is not `squared` in x). Where features have
+groups, as `labels` says, s_j is the sum of x S over the group of feature j, and a row
+is read once more to make the sums. Without groups `labels` and `sums` are None, and
+Numba leaves out what only groups need.
 """
 
 from __future__ import annotations
 
 import numba
 
-from noiseproof._rows.compiling import standalone
+from noiseproof._rows.compiling import compiled_in_any_order
 from noiseproof._rows.lanes import column, lanes, put_column, put_lanes, zero
 
 
-@standalone
+@compiled_in_any_order
 def _fill(table, k, k_hi, width, arrays, columns):
     """Lanes of each array for each feature, then zeros.
 
@@ -28,7 +35,7 @@ def _fill(table, k, k_hi, width, arrays, columns):
             put_lanes(table, columns * j + a, zero(width))
 
 
-@standalone
+@compiled_in_any_order
 def _collect(table, k, k_hi, width, columns, a, out):
     """Add one of the columns to the rows of `out`."""
     for c in range(min(len(width), k_hi - k)):
@@ -36,114 +43,193 @@ def _collect(table, k, k_hi, width, columns, a, out):
             out[k + c, j] += table[columns * j + a, c]
 
 
-@standalone
+@compiled_in_any_order
+def _sum_groups(row, labels, table, columns, a, sums, n_sums, to, width):
+    """Add x times column `a` of its feature to a sum of its group, for a row."""
+    indices, data, start, stop, offset = row
+    for t in range(start, stop):
+        j = indices[t - offset]
+        x, group = numba.float64(data[t]), n_sums * labels[j] + to
+        total = lanes(sums, group, width) + x * lanes(table, columns * j + a, width)
+        put_lanes(sums, group, total)
+
+
+@compiled_in_any_order
+def _clear_groups(row, labels, sums, n_sums, width):
+    """Zeros in place of the sums of the row's groups."""
+    indices, _, start, stop, offset = row
+    for t in range(start, stop):
+        group = n_sums * labels[indices[t - offset]]
+        for to in range(n_sums):
+            put_lanes(sums, group + to, zero(width))
+
+
+@compiled_in_any_order
+def _times_s(c, x, squared, table, place, labels, sums, n_sums, to, j, width):
+    """The number c times s_j, made of S in the table, or found in the sums."""
+    if labels is None:
+        return (x * c if squared else c) * lanes(table, place, width)
+    return c * lanes(sums, n_sums * labels[j] + to, width)
+
+
+@compiled_in_any_order
 def moments(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, W, S, squared, m, v
-):
+    indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
+    W, S, squared, m, v,
+):  # fmt: skip
     for k in range(k_lo, k_hi, len(width)):
         _fill(table, k, k_hi, width, (W, S), 2)
         for i in range(lo, hi):
+            start, stop = indptr[i], indptr[i + 1]
+            offset = start * repeated
             mean = zero(width)
             variance = zero(width)
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            if labels is not None:
+                row = indices, data, start, stop, offset
+                _sum_groups(row, labels, table, 2, 1, sums, 1, 0, width)
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                xq = x * x if squared else x
-                w = lanes(table, 2 * j, width)
-                mean = mean + x * w
-                variance = variance + xq * (w * lanes(table, 2 * j + 1, width))
+                xw = x * lanes(table, 2 * j, width)
+                mean = mean + xw
+                variance = variance + _times_s(
+                    xw, x, squared, table, 2 * j + 1, labels, sums, 1, 0, j, width
+                )
+            if labels is not None:
+                _clear_groups(row, labels, sums, 1, width)
             put_column(m, i, k, k_hi, mean)
             put_column(v, i, k, k_hi, variance)
 
 
-@standalone
+@compiled_in_any_order
 def directions(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, P, S, T, squared, a, e, u
-):
+    indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
+    P, S, T, squared, a, e, u,
+):  # fmt: skip
     for k in range(k_lo, k_hi, len(width)):
         _fill(table, k, k_hi, width, (P, S, T), 3)
         for i in range(lo, hi):
+            start, stop = indptr[i], indptr[i + 1]
+            offset = start * repeated
             mean = zero(width)
             cross = zero(width)
             own = zero(width)
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            if labels is not None:
+                row = indices, data, start, stop, offset
+                _sum_groups(row, labels, table, 3, 1, sums, 2, 0, width)
+                _sum_groups(row, labels, table, 3, 2, sums, 2, 1, width)
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                p = lanes(table, 3 * j, width)
-                xqp = (x * x if squared else x) * p
-                mean = mean + x * p
-                cross = cross + xqp * lanes(table, 3 * j + 1, width)
-                own = own + xqp * lanes(table, 3 * j + 2, width)
+                xp = x * lanes(table, 3 * j, width)
+                mean = mean + xp
+                cross = cross + _times_s(
+                    xp, x, squared, table, 3 * j + 1, labels, sums, 2, 0, j, width
+                )
+                own = own + _times_s(
+                    xp, x, squared, table, 3 * j + 2, labels, sums, 2, 1, j, width
+                )
+            if labels is not None:
+                _clear_groups(row, labels, sums, 2, width)
             put_column(a, i, k, k_hi, mean)
             put_column(e, i, k, k_hi, 2.0 * cross)
             put_column(u, i, k, k_hi, own)
 
 
-@standalone
+@compiled_in_any_order
 def pullback(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, table, A, B, S, squared, out
-):
+    indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
+    A, B, S, squared, out,
+):  # fmt: skip
     for k in range(k_lo, k_hi, len(width)):
         _fill(table, k, k_hi, width, (S,), 2)
         for i in range(lo, hi):
+            start, stop = indptr[i], indptr[i + 1]
+            offset = start * repeated
             a = column(A, i, k, k_hi, width)
             b = 2.0 * column(B, i, k, k_hi, width)
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            if labels is not None:
+                row = indices, data, start, stop, offset
+                _sum_groups(row, labels, table, 2, 0, sums, 1, 0, width)
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                xq = x * x if squared else x
-                o = lanes(table, 2 * j + 1, width)
-                o = o + x * a + xq * (b * lanes(table, 2 * j, width))
+                bs = _times_s(b, x, squared, table, 2 * j, labels, sums, 1, 0, j, width)
+                o = lanes(table, 2 * j + 1, width) + x * (a + bs)
                 put_lanes(table, 2 * j + 1, o)
+            if labels is not None:
+                _clear_groups(row, labels, sums, 1, width)
         _collect(table, k, k_hi, width, 2, 1, out)
 
 
-@standalone
+@compiled_in_any_order
 def diagonal(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, table,
+    indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
     mm, mv, vv, hv, S, squared, out, out_v,
 ):  # fmt: skip
     for k in range(k_lo, k_hi, len(width)):
         _fill(table, k, k_hi, width, (S,), 3)
         for i in range(lo, hi):
+            start, stop = indptr[i], indptr[i + 1]
+            offset = start * repeated
             a = column(mm, i, k, k_hi, width)
             b = 4.0 * column(mv, i, k, k_hi, width)
             c = 4.0 * column(vv, i, k, k_hi, width)
             d = 2.0 * column(hv, i, k, k_hi, width)
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            if labels is not None:
+                row = indices, data, start, stop, offset
+                _sum_groups(row, labels, table, 3, 0, sums, 1, 0, width)
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                xq = x * x if squared else x
-                xs = xq * lanes(table, 3 * j, width)
-                o = lanes(table, 3 * j + 1, width)
-                o = o + (x * x) * a + xs * (x * b + c * xs)
-                ov = lanes(table, 3 * j + 2, width) + xq * d
+                cs = _times_s(c, x, squared, table, 3 * j, labels, sums, 1, 0, j, width)
+                bends = _times_s(
+                    b + cs, x, squared, table, 3 * j, labels, sums, 1, 0, j, width
+                )
+                o = lanes(table, 3 * j + 1, width) + (x * x) * (a + bends)
                 put_lanes(table, 3 * j + 1, o)
-                put_lanes(table, 3 * j + 2, ov)
+                o = lanes(table, 3 * j + 2, width) + (x * x if squared else x) * d
+                put_lanes(table, 3 * j + 2, o)
+            if labels is not None:
+                _clear_groups(row, labels, sums, 1, width)
         _collect(table, k, k_hi, width, 3, 1, out)
         _collect(table, k, k_hi, width, 3, 2, out_v)
 
 
-@standalone
+@compiled_in_any_order
 def product(
-    indptr, indices, data, lo, hi, k_lo, k_hi, width, table,
-    P, S, mm, mv, vv, constants, squared, out, sums,
+    indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
+    P, S, T, mm, mv, vv, hv, constants, squared, out, totals,
 ):  # fmt: skip
+    # groups add what the noise that their features share has off the diagonal
+    columns = 3 if labels is None else 4
     for k in range(k_lo, k_hi, len(width)):
-        _fill(table, k, k_hi, width, (P, S), 3)
+        if labels is None:
+            _fill(table, k, k_hi, width, (P, S), 3)
+        else:
+            _fill(table, k, k_hi, width, (P, S, T), 4)
         a0 = column(constants, 0, k, k_hi, width)
         e0 = column(constants, 1, k, k_hi, width)
         sum_m, sum_v = zero(width), zero(width)
         for i in range(lo, hi):
+            start, stop = indptr[i], indptr[i + 1]
+            offset = start * repeated
             a = zero(width)
             e = zero(width)
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            if labels is not None:
+                row = indices, data, start, stop, offset
+                _sum_groups(row, labels, table, 4, 1, sums, 2, 0, width)
+                _sum_groups(row, labels, table, 4, 2, sums, 2, 1, width)
+                own = 2.0 * column(hv, i, k, k_hi, width)
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                xq = x * x if squared else x
-                p = lanes(table, 3 * j, width)
-                a = a + x * p
-                e = e + xq * (p * lanes(table, 3 * j + 1, width))
+                xp = x * lanes(table, columns * j, width)
+                a = a + xp
+                e = e + _times_s(
+                    *(xp, x, squared, table, columns * j + 1),
+                    *(labels, sums, 2, 0, j, width),
+                )
             a = a + a0
             e = 2.0 * e + e0
             h = column(mv, i, k, k_hi, width)
@@ -152,13 +238,31 @@ def product(
             sum_m = sum_m + pull_m
             sum_v = sum_v + pull_v
             pull_v = 2.0 * pull_v
-            for t in range(indptr[i], indptr[i + 1]):
-                j = indices[t]
+            for t in range(start, stop):
+                j = indices[t - offset]
                 x = numba.float64(data[t])
-                xq = x * x if squared else x
-                o = lanes(table, 3 * j + 2, width) + x * pull_m
-                o = o + xq * (pull_v * lanes(table, 3 * j + 1, width))
-                put_lanes(table, 3 * j + 2, o)
-        _collect(table, k, k_hi, width, 3, 2, out)
-        put_column(sums, 0, k, k_hi, sum_m)
-        put_column(sums, 1, k, k_hi, sum_v)
+                pull = pull_m + _times_s(
+                    *(pull_v, x, squared, table, columns * j + 1),
+                    *(labels, sums, 2, 0, j, width),
+                )
+                if labels is not None:
+                    pull = pull + own * lanes(sums, 2 * labels[j] + 1, width)
+                place = columns * j + columns - 1
+                put_lanes(table, place, lanes(table, place, width) + x * pull)
+            if labels is not None:
+                _clear_groups(row, labels, sums, 2, width)
+        _collect(table, k, k_hi, width, columns, columns - 1, out)
+        put_column(totals, 0, k, k_hi, sum_m)
+        put_column(totals, 1, k, k_hi, sum_v)
+
+
+@compiled_in_any_order
+def group_totals(indptr, indices, labels, sums, entries, out):
+    """The sum of its group in its row, at each entry of a CSR matrix."""
+    for i in range(len(indptr) - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            sums[labels[indices[t]]] += entries[t]
+        for t in range(indptr[i], indptr[i + 1]):
+            out[t] = sums[labels[indices[t]]]
+        for t in range(indptr[i], indptr[i + 1]):
+            sums[labels[indices[t]]] = 0.0

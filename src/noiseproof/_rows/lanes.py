@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
@@ -72,22 +73,18 @@ def _address(context, builder, signature, arguments, n_lanes):
 
 
 @intrinsic
-def lanes(context, table, row, width):
-    """A row of a C-contiguous table, a lane for each of its numbers."""
+def _load(context, table, row, width):
     n_lanes = len(width)
 
     def build(context, builder, signature, arguments):
         address = _address(context, builder, signature, arguments, n_lanes)
         return builder.load(address, align=8)
 
-    if table.layout != "C":
-        return None
     return (types.float64 if n_lanes == 1 else _four)(table, row, width), build
 
 
 @intrinsic
-def put_lanes(context, table, row, x):
-    """Store the lanes of x in a row of a C-contiguous table."""
+def _store(context, table, row, x):
     n_lanes = 4 if x == _four else 1
 
     def build(context, builder, signature, arguments):
@@ -95,8 +92,6 @@ def put_lanes(context, table, row, x):
         builder.store(arguments[2], address, align=8)
         return context.get_dummy_value()
 
-    if table.layout != "C":
-        return None
     return types.void(table, row, x), build
 
 
@@ -132,9 +127,23 @@ def _mul(a, b):
     return None
 
 
+# What loops call. The Python below is what they mean, and what runs where Numba is told
+# to compile nothing (NUMBA_DISABLE_JIT); there an array has the lanes.
+
+
+def lanes(table: Any, row: Any, width: Any) -> Any:
+    """A row of a C-contiguous table, a lane for each of its numbers."""
+    return table[row].copy()
+
+
+def put_lanes(table: Any, row: Any, x: Any) -> None:
+    """Store the lanes of x in a row of a C-contiguous table."""
+    table[row] = x
+
+
 def zero(width: Any) -> Any:
     """0 in every lane."""
-    raise NotImplementedError  # compiled code only, like all below
+    return np.zeros(len(width))
 
 
 def column(rows: Any, at: Any, first: Any, end: Any, width: Any) -> Any:
@@ -142,12 +151,26 @@ def column(rows: Any, at: Any, first: Any, end: Any, width: Any) -> Any:
 
     Where the rows end before the lanes do the last one is repeated.
     """
-    raise NotImplementedError
+    return rows[np.minimum(first + np.arange(len(width)), end - 1), at]
 
 
 def put_column(rows: Any, at: Any, first: Any, end: Any, x: Any) -> None:
     """Store the lanes of x in column `at` of the rows `first` to `end`."""
-    raise NotImplementedError
+    rows[first:end, at][: len(x)] = x[: end - first]
+
+
+@overload(lanes)
+def _lanes(table, row, width):
+    if table.layout == "C":
+        return lambda table, row, width: _load(table, row, width)
+    return None
+
+
+@overload(put_lanes)
+def _put_lanes(table, row, x):
+    if table.layout == "C":
+        return lambda table, row, x: _store(table, row, x)
+    return None
 
 
 @overload(zero)

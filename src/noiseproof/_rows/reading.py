@@ -141,13 +141,13 @@ def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 def read_weights(sample_weight: Any, X: Any) -> Array:
     """One weight per row of X as it was read, 1 for all if none are given."""
-    if isinstance(X, Design):
+    rows = np.empty((X.shape[0], 0)) if is_foreign(X) else X
+    if isinstance(rows, Design):
         from noiseproof._rows.blocks import weights_of
 
         if sample_weight is None:
-            return X.full(1.0)
+            return rows.full(1.0)
         return X.column(sample_weight, "sample_weight", weights_of, np.float64)
-    rows = np.empty((X.shape[0], 0)) if is_foreign(X) else X
     weights: Array = _check_sample_weight(
         host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
     )
@@ -206,14 +206,8 @@ def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
 def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
     """Whether training data has missing entries, checked and remembered.
 
-    Parameters
-    ----------
-    estimator : object
-        Gets `missing_in_training_`, the features that were missing somewhere.
-    X : array or CSR matrix
-        Training data.
-    afresh : bool
-        Whether training starts here; else X comes on top of what was seen before.
+    The estimator gets `missing_in_training_`, the features that were missing somewhere.
+    Training starts `afresh`, or X comes on top of what was seen before.
     """
     if afresh:
         estimator.__dict__.pop("missing_in_training_", None)

@@ -20,26 +20,20 @@ Out = TypeVar("Out")
 class Workers:
     """A pool of threads, made at the first pass that is large enough for it.
 
-    The work must release the GIL: compiled kernels and BLAS do.
-
-    Parameters
-    ----------
-    blas : bool
-        Whether the work calls BLAS. Then that gets one thread in each of ours: its own
-        spin-waiting costs more than it brings on narrow products.
-    sharing : int
-        How many pools work at the same time: each has its part of the threads.
+    The work must release the GIL, as compiled loops and BLAS do. If it calls `blas`,
+    that gets one thread in each of ours: its own spin-waiting costs more than it brings
+    on narrow products. There are as many `threads` as cores unless a number is given.
     """
 
-    def __init__(self, blas: bool, sharing: int = 1) -> None:
+    def __init__(self, blas: bool, threads: int | None = None) -> None:
         self._limits = one_blas_thread if blas else nullcontext
-        self._sharing = sharing
+        self._threads = threads
         self._pool: ThreadPoolExecutor | None = None
 
     @cached_property
     def count(self) -> int:
         """Threads there may be; a question that takes longer than a little work."""
-        return max(1, available_threads() // self._sharing)
+        return self._threads or available_threads()
 
     def at_most(self, wanted: int) -> int:
         """Threads for work that `wanted` of them would share."""
@@ -61,36 +55,28 @@ class Workers:
 
 
 def side_by_side(
-    work: Callable[[Part, int, threading.Event], Out], parts: Sequence[Part], n: int
+    work: Callable[[Part, threading.Event], Out], parts: Sequence[Part], n: int
 ) -> list[Out]:
-    """Results of `work` for each part, `n` of them at a time, then those left over.
+    """Results of `work` for each part, `n` of them at a time.
 
-    It is told how many work at the same time. If one fails, or the user interrupts
-    them, all others see that the event is set, and should end.
+    If one fails, or the user interrupts them, all others see that the event is set, and
+    should end.
     """
     failed = threading.Event()
 
-    def attempt(part: Part, together: int) -> Out:
+    def attempt(part: Part) -> Out:
         try:
-            return work(part, together, failed)
+            return work(part, failed)
         except BaseException:
             failed.set()
             raise
 
-    even = len(parts) - len(parts) % n
-    found: list[Out] = []
-    for some in (parts[:even], parts[even:]):
-        together = min(n, len(some))
-        if together == 1:
-            found += [attempt(part, 1) for part in some]
-        elif some:
-            with ThreadPoolExecutor(together) as pool:
-                try:
-                    found += pool.map(attempt, some, [together] * len(some))
-                except BaseException:
-                    failed.set()
-                    raise
-    return found
+    with ThreadPoolExecutor(n) as pool:
+        try:
+            return list(pool.map(attempt, parts))
+        except BaseException:
+            failed.set()
+            raise
 
 
 class one_blas_thread:  # noqa: N801
@@ -104,28 +90,50 @@ class one_blas_thread:  # noqa: N801
 
     _open: ClassVar[set[int]] = set()
     _lock: ClassVar[Any] = threading.RLock()  # may be deleted while one is opened
-    _libraries: ClassVar[ThreadpoolController | None] = None  # looked up once
-    _before: ClassVar[Any] = None
+    _libraries: ClassVar[list[Any] | None] = None  # looked up once
+    _before: ClassVar[list[tuple[Any, int]]] = []
 
     def __enter__(self) -> None:
         cls = type(self)
         with cls._lock:
             cls._open.add(id(self))
-            if cls._before is None:
-                cls._libraries = cls._libraries or ThreadpoolController()
-                cls._before = cls._libraries.limit(limits=1, user_api="blas")
+            if len(cls._open) == 1:
+                cls._before = cls._limited()
 
     def __exit__(self, *error: object) -> None:
         cls = type(self)
         with cls._lock:
             cls._open.discard(id(self))
-            if not cls._open and cls._before is not None:
-                cls._before.restore_original_limits()
-                cls._before = None
+            while not cls._open and cls._before:
+                _set_threads(*cls._before.pop())
 
     def __del__(self) -> None:
         if id(self) in self._open:
             self.__exit__()
+
+    @classmethod
+    def _limited(cls) -> list[tuple[Any, int]]:
+        """Limit the libraries, and tell what those that obeyed had before."""
+        if cls._libraries is None:
+            found = ThreadpoolController().select(user_api="blas")
+            cls._libraries = list(found.lib_controllers)
+        numbers = [(library, library.num_threads) for library in cls._libraries]
+        several = [(library, n) for library, n in numbers if n > 1]
+        for library, _ in several:
+            _set_threads(library, 1)
+        return [(library, n) for library, n in several if library.num_threads == 1]
+
+
+def _set_threads(library: Any, n: int) -> None:
+    """Set the number of threads of a BLAS, and leave it to all threads to set it again.
+
+    threadpoolctl 3.8 lets only the thread that set OpenBLAS's number first change it,
+    but the last of our contexts may be closed by another one.
+    """
+    before = library.num_threads
+    library.set_num_threads(n)
+    if library.num_threads != before and hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
 
 
 _here = threading.local()

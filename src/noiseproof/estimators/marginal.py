@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from functools import partial
+from collections.abc import Mapping
 from numbers import Integral, Real
-from threading import Event
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,14 +12,14 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof._marginal import (
+    Facts,
     Loss,
-    Objective,
-    Solver,
+    Plan,
+    Problem,
     Stop,
     check_solver,
     make_loss,
-    marginal_objective,
-    minimize,
+    solve,
 )
 from noiseproof._rows import (
     Array,
@@ -33,13 +30,11 @@ from noiseproof._rows import (
     given,
     host,
     numpy_type,
-    one_blas_thread,
     placed,
     read_training,
     read_unlabeled,
     read_weights,
     remember_missing,
-    side_by_side,
 )
 from noiseproof._sklearn import (
     WRAPPERS,
@@ -122,34 +117,35 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         self : object
             The fitted estimator.
         """
-        loss, noise, solver = self._parts(X_unlabeled is not None)
+        loss, noise = self._parts(X_unlabeled is not None)
         given_y = y
         with freeing():
             X, y = read_training(self, X, y, in_blocks=True, **self._reading)
             weights = read_weights(sample_weight, X)
-            self.noise_ = noise = noise.on(self._names(X), float(weights.sum()))
+            names = getattr(self, "feature_names_in_", range(X.shape[1]))
+            self.noise_ = noise = noise.on(names, float(weights.sum()))
             Y, weights = self._targets(y, weights)
-            design = self._design(X, noise, labeled=True)
-            unlabeled = [
-                self._design(Z, noise, labeled=False)
-                for Z in read_unlabeled(self, X_unlabeled)
-            ]
-
-            def objective(classes: slice, sharing: int) -> Objective:
-                return marginal_objective(
-                    design.shared(sharing), Y[classes].astype(np.float64),
-                    self.C * weights, noise, loss, self.fit_intercept,
-                    unlabeled=[part.shared(sharing) for part in unlabeled],
-                    unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
-                )  # fmt: skip
-
-            shape = (len(Y), X.shape[1] + self.fit_intercept)
-            # idle threads of BLAS wait on the cores that passes over the data need
-            limit = one_blas_thread() if design.needs_cores(len(Y)) else nullcontext()
-            with reporting(self, X, y) as report, limit:
-                done = self._minimize(
-                    solver, objective, design, shape, report, numpy_type(X)
+            problem = Problem(
+                self._design(X, noise, labeled=True),
+                Y, self.C * weights, noise, loss, self.fit_intercept,
+                unlabeled=[
+                    self._design(Z, noise, labeled=False)
+                    for Z in read_unlabeled(self, X_unlabeled)
+                ],
+                unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
+            )  # fmt: skip
+            theta, values = self._start(problem.shape), np.full(len(Y), np.nan)
+            self.n_iter_ = 0
+            with reporting(self, X, y) as report:
+                facts = Facts.of(
+                    problem, is_warm=bool(theta.any()), is_heard=report is not None
                 )
+                plan = Plan.of(facts, self.solver)
+                stop = Stop(self.tol, self.max_iter, report)
+                try:
+                    self.n_iter_, done = solve(problem, plan, theta, values, stop)
+                finally:  # if a cluster fails, the last step is kept for a warm start
+                    self._unpack(theta, values, numpy_type(X))
             self._move(X, given_y)
         if not done:
             warnings.warn(
@@ -161,45 +157,8 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
             )
         return self
 
-    def _minimize(
-        self,
-        solver: Solver,
-        objective: Callable[[slice, int], Objective],
-        design: Design,
-        shape: tuple[int, int],
-        report: Any,
-        dtype: Any,
-    ) -> bool:
-        """Minimise the objective of some classes after another; whether all is known.
-
-        If a cluster fails, the last step is what the model keeps, for a warm start.
-        """
-        theta, values = self._start(shape), np.full(shape[0], np.nan)
-        size = design.classes_at_once
-        groups = [slice(low, low + size) for low in range(0, len(theta), size)]
-        # who listens is told of one step after another
-        at_once = 1 if report or len(groups) == 1 else design.groups_at_once
-
-        def solve(classes: slice, sharing: int, failed: Event) -> tuple[int, bool]:
-            tell = report or (lambda *step: failed.is_set())
-            keep = partial(theta[classes].__setitem__, ...)
-            kept = keep if design.in_blocks else None
-            stop = Stop(self.tol, self.max_iter, tell, kept)
-            first = design.hold(theta[classes].copy())
-            end = minimize(solver, objective(classes, sharing), first, stop)
-            theta[classes], values[classes] = host(end.point.theta), end.point.value
-            return end.n_iter, end.converged or end.stopped
-
-        self.n_iter_ = 0
-        try:
-            ends = side_by_side(solve, groups, at_once)
-        finally:
-            self._unpack(theta, values, dtype)
-        self.n_iter_ = max(n_iter for n_iter, _ in ends)
-        return all(known for _, known in ends)
-
-    def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise, Any]:
-        """Loss, noise and solver from the parameters, or one clear sentence."""
+    def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise]:
+        """Loss and noise from the parameters, or one clear sentence."""
         self._validate_params()
         expectation = getattr(self, "expectation", "exact")
         options = {name: getattr(self, name) for name in self._loss_parameters}
@@ -213,16 +172,12 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 "'gaussian', DropoutRidge or DropoutPoissonRegressor."
             )
         if semi_supervised:  # a difference of two losses has no majoriser
-            solver = check_solver(self.solver, False, f"{name} with X_unlabeled")
+            check_solver(self.solver, False, f"{name} with X_unlabeled")
         else:
-            solver = check_solver(self.solver, loss.has_majorizer, name)
+            check_solver(self.solver, loss.has_majorizer, name)
         noise = as_noise(self.noise)
         noise.check()
-        return loss, noise, solver
-
-    def _names(self, X: Any) -> Any:
-        """Names of the features, or their numbers."""
-        return getattr(self, "feature_names_in_", range(X.shape[1]))
+        return loss, noise
 
     def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
         """A row of targets, or of labels ±1, for each class; the weights of rows."""
@@ -232,12 +187,13 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         """The data as a design that the noise can act on."""
         has_missing = remember_missing(self, X, afresh=labeled)
         design = as_design(X, has_missing)
-        if design.on_device and self.solver != "newton":
+        on_device = design.where == "device"
+        if on_device and self.solver != "newton":
             raise ValueError(
                 f"solver={self.solver!r} works on NumPy arrays only; for arrays on a "
                 "device use 'newton'."
             )
-        if design.on_device and noise.group_labels(X.shape[1]) is not None:
+        if on_device and noise.group_labels(X.shape[1]) is not None:
             raise ValueError(
                 "Noise with groups works on NumPy arrays only; for arrays on a device "
                 "give each feature noise of its own."
