@@ -157,7 +157,7 @@ def _check_rest(design, X, parts):
     )
     assert count == [len(X)]
     np.testing.assert_allclose(gram, X.T @ np.diag(weights) @ X, rtol=1e-12, atol=1e-12)
-    assert design.minimum() == min(0.0, X.min())
+    assert design.extremes() == (min(0.0, X.min()), max(0.0, X.max()))
     assert design.shape == X.shape
     for with_one in (False, True):
         expected = np.column_stack([X, np.ones(N)]) if with_one else X

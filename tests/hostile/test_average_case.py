@@ -186,6 +186,37 @@ def test_blas_limits_may_overlap_in_any_order():
         assert _blas() == before
 
 
+def test_blas_has_its_threads_back_after_fits_side_by_side(rng):
+    """Contexts are opened and closed by different threads, and a user's still works."""
+    X, y = rng.normal(size=(3000, 60)), rng.integers(0, 4, 3000)
+    with threadpool_limits(2, user_api="blas"):
+        pass  # in which the number of threads is known to be settable
+    before = _blas()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda C: DropoutSVC(C=C).fit(X, y), np.linspace(0.01, 0.1, 8)))
+    assert _blas() == before
+    with threadpool_limits(1, user_api="blas"):
+        assert set(_blas()) == {1}
+    assert _blas() == before
+
+
+@pytest.mark.parametrize("scale", [1e71, 1e155, 1e300])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_values_whose_powers_overflow_are_refused(scale, container, data):
+    X = scale * data[0]
+    for noise in (0.5, None):
+        with pytest.raises(ValueError, match="too large for floating-point numbers"):
+            DropoutSVC(noise).fit(container(X), data[1])
+
+
+@pytest.mark.parametrize("scale", [1e69, 1e-310])
+def test_huge_and_tiny_values_have_a_finite_objective(scale, data):
+    for noise in (0.5, None):
+        model = DropoutSVC(noise).fit(scale * (data[0] / data[0].max()), data[1])
+        assert np.all(np.isfinite(model.objective_))
+        assert np.all(np.isfinite(model.coef_))
+
+
 def test_the_collector_is_not_touched(data, monkeypatch):
     calls = []
     monkeypatch.setattr(gc, "disable", lambda: calls.append("disable"))
@@ -196,15 +227,15 @@ def test_the_collector_is_not_touched(data, monkeypatch):
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_many_classes_are_solved_in_groups(rng, monkeypatch, container):
-    from noiseproof._rows import base, csr
+    from noiseproof._marginal import plan
 
-    monkeypatch.setattr(csr.CSRDesign, "groups_at_once", 2)
+    monkeypatch.setattr(plan, "available_threads", lambda: 2)
     X = rng.normal(size=(200, 10))
     y = (X @ rng.normal(size=(10, 7))).argmax(axis=1)
     X = container(X)
     together = DropoutSVC(tol=1e-10).fit(X, y)
-    monkeypatch.setattr(base, "_SMALL", 3 * 200)
-    monkeypatch.setattr(base, "_FEWEST", 1)
+    monkeypatch.setattr(plan, "SMALL", 3 * 200)
+    monkeypatch.setattr(plan, "LANES", 1)
     groups = DropoutSVC(tol=1e-10).fit(X, y)
     np.testing.assert_allclose(groups.coef_, together.coef_, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(groups.objective_, together.objective_, rtol=1e-9)

@@ -137,7 +137,7 @@ def penalty(
     X = canonical(check_array(X, accept_sparse="csr", dtype=np.float64))
     coef = np.asarray(coef, dtype=np.float64).ravel()
     design = as_design(X)
-    noise.check(X.shape[1], minimum=design.minimum())
+    noise.check(X.shape[1], minimum=design.extremes()[0])
     value = _total(row_loss, noise, design, coef, intercept) - _total(
         row_loss, Dropout(0.0), design, coef, intercept
     )

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.linalg import cho_factor, cho_solve
 
 _LIBRARIES = ("torch", "cupy", "cupyx")
@@ -158,8 +159,6 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name in _OPERATORS:
             return self.wrap(_OPERATORS[name](*map(self.like, inputs)))
         arguments = [self.like(x, scalars=True) for x in inputs]
-        if name in _SPECIAL:
-            return self.wrap(_SPECIAL[name](self, *arguments))
         return self.wrap(getattr(self.xp, name)(*arguments))
 
     def __array_function__(
@@ -291,9 +290,9 @@ def _special(own: DeviceArray) -> Any:
     """Special functions that the standard does not have."""
     if "torch" in own.xp.__name__:
         return own.xp.special
-    from cupyx.scipy import special
+    import cupyx.scipy.special
 
-    return special
+    return cupyx.scipy.special
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
@@ -301,6 +300,25 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "ndtr": _ndtr,
     "exprel": _exprel,
 }
+
+
+def _dispatched(name: str) -> Callable[[Any], Any]:
+    """A function of SciPy that takes device arrays, too.
+
+    SciPy's own is a ufunc, which would ask the array, unless SCIPY_ARRAY_API is set:
+    then it wants to know the library of its argument, and knows no device array.
+    """
+    of_scipy, on_device = getattr(special, name), _SPECIAL[name]
+
+    def function(x: Any) -> Any:
+        if isinstance(x, DeviceArray):
+            return x.wrap(on_device(x, x.raw))
+        return of_scipy(x)
+
+    return function
+
+
+expit, ndtr, exprel = map(_dispatched, ("expit", "ndtr", "exprel"))
 
 
 def _joined(own: DeviceArray, parts: Any, axis: int = 0) -> DeviceArray:

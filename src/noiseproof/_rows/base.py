@@ -153,8 +153,8 @@ class Design:
         """Numbers of rows or features where the data is, on which all passes work."""
         return x
 
-    def minimum(self) -> float:
-        """Smallest entry, counting zeros that are not stored."""
+    def extremes(self) -> tuple[float, float]:
+        """The smallest and the largest entry, or zero if that lies beyond."""
         raise NotImplementedError
 
     def weighted_squares(self, S: Array) -> Array:

@@ -117,8 +117,8 @@ class Memory:
 
 def _summary(block: Block) -> tuple[Any, ...]:
     with alone():
-        lowest = block.design.minimum() if block.X.shape[0] else 0.0
-    return block.X.shape, block.X.dtype, block.missing, lowest
+        extremes = block.design.extremes() if block.X.shape[0] else (0.0, 0.0)
+    return block.X.shape, block.X.dtype, block.missing, *extremes
 
 
 class BlockDesign(Design):
@@ -153,7 +153,7 @@ class BlockDesign(Design):
         if (designs := to_free.get()) is not None:
             designs.append(self)
         facts = compute([dask.delayed(_summary, pure=False)(b) for b in blocks])
-        shapes, dtypes, missing, lowest = zip(*facts, strict=True)
+        shapes, dtypes, missing, lowest, largest = zip(*facts, strict=True)
         kept = [i for i, (n, _) in enumerate(shapes) if n]
         if not kept:
             raise ValueError("Found array with 0 sample(s): every block of X is empty.")
@@ -164,10 +164,10 @@ class BlockDesign(Design):
         self.dtype = np.result_type(*(dtypes[i] for i in kept))
         found = [mask for mask in missing if mask is not None]
         self.missing = np.logical_or.reduce(found) if found else None
-        self._lowest = min(lowest)
+        self._extremes = min(lowest), max(largest)
 
-    def minimum(self) -> float:
-        return self._lowest
+    def extremes(self) -> tuple[float, float]:
+        return self._extremes
 
     def full(self, value: float, k: int | None = None) -> Any:
         import dask.array as da

@@ -7,10 +7,21 @@ every process.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
+
+# A process that is forked while another thread compiles would wait for that thread,
+# which it does not have: so a fork waits until nothing is being compiled
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 _ANY_ORDER = {"contract", "reassoc"}  # sums may use vector instructions
 

@@ -101,8 +101,9 @@ class CSRDesign(Design):
     def entries(self) -> tuple[Any, ...]:
         return *self._csr, self._repeated
 
-    def minimum(self) -> float:
-        return float(self._csr[2].min(initial=0.0))
+    def extremes(self) -> tuple[float, float]:
+        data = self._csr[2]
+        return float(data.min(initial=0.0)), float(data.max(initial=0.0))
 
     def _parts(self, k: int) -> list[_Part]:
         """Shares of a pass over all rows and `k` classes, one per thread."""
@@ -286,8 +287,8 @@ class GroupedDense(CSRDesign):
     def weighted_squares(self, S: Array) -> Array:
         return self._dense.weighted_squares(S)
 
-    def minimum(self) -> float:
-        return self._dense.minimum()
+    def extremes(self) -> tuple[float, float]:
+        return self._dense.extremes()
 
     def take(self, rows: NDArray[np.intp]) -> Design:
         return self._dense.take(rows).grouped(self._labels, self._scale)

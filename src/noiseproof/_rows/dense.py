@@ -57,8 +57,11 @@ class DenseDesign(Design):
         X = self.X if self._clean else np.nan_to_num(self.X, nan=0.0)
         return *entries(X), np.uint64(1)
 
-    def minimum(self) -> float:
-        return min((float(B.min(initial=0.0)) for _, B in self._blocks()), default=0.0)
+    def extremes(self) -> tuple[float, float]:
+        low, high = 0.0, 0.0
+        for _, B in self._blocks():
+            low, high = min(low, float(B.min())), max(high, float(B.max()))
+        return low, high
 
     def _blocks(self, start: int = 0, stop: int | None = None) -> Iterator[_Block]:
         end = self.shape[0] if stop is None else stop

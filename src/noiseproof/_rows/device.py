@@ -54,9 +54,11 @@ class DeviceDesign(Design):
         """Numbers of rows or features as float64, where the data is."""
         return self._here.wrap(self._here.like(x)).astype(np.float64)
 
-    def minimum(self) -> float:
-        data = self._matrix.data
-        return min(0.0, float(self._here.xp.min(data))) if 0 not in data.shape else 0.0
+    def extremes(self) -> tuple[float, float]:
+        data, xp = self._matrix.data, self._here.xp
+        if 0 in data.shape:
+            return 0.0, 0.0
+        return min(0.0, float(xp.min(data))), max(0.0, float(xp.max(data)))
 
     def _blocks(self, exact: bool) -> Iterator[tuple[slice, Any]]:
         if self._sparse:

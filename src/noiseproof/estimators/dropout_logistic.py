@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit
 
-from noiseproof._rows import Array, by_blocks, given, host, is_lazy
+from noiseproof._rows import Array, by_blocks, expit, given, host, is_lazy
 from noiseproof.estimators.marginal import MarginalClassifier
 
 _STEEPEST = 2.0**20  # of all scales

@@ -47,6 +47,8 @@ from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel
 from noiseproof.noise import Noise, as_noise
 
+_LARGEST = 1e70  # second derivatives are sums of fourth powers
+
 
 class MarginalEstimator(CallbackSupportMixin, LinearModel):
     """Minimise ½ ‖w‖² + C Σ_i s_i E[loss(y_i, w·x~_i + b)] over w and b.
@@ -198,7 +200,13 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 "Noise with groups works on NumPy arrays only; for arrays on a device "
                 "give each feature noise of its own."
             )
-        noise.check(X.shape[1], minimum=design.minimum())
+        lowest, largest = design.extremes()
+        if max(-lowest, largest) > _LARGEST:
+            raise ValueError(
+                f"X has values as large as {max(-lowest, largest):.2g}, whose powers "
+                "are too large for floating-point numbers; scale the features."
+            )
+        noise.check(X.shape[1], minimum=lowest)
         return design
 
     def _start(self, shape: tuple[int, int]) -> Array:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import exprel
 
-from noiseproof._rows import Array
+from noiseproof._rows import Array, exprel
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 

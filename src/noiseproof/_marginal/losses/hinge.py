@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
 from noiseproof._marginal.objective import Exactness
-from noiseproof._rows import Array
+from noiseproof._rows import Array, ndtr
 from noiseproof.noise import Noise
 
 _TINY = 1e-100  # keeps 1 / r³ finite where both z and v vanish

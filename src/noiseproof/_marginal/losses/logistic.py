@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.special import expit
 
 from noiseproof._marginal.cumulant import CumulantLoss
 from noiseproof._marginal.losses.hinge import HingeGaussian
 from noiseproof._marginal.moment import Curvatures, MomentLoss, Slopes
 from noiseproof._marginal.objective import Exactness
-from noiseproof._rows import Array
+from noiseproof._rows import Array, expit
 from noiseproof.noise import Noise
 
 
