@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -212,14 +213,29 @@ def _checked(X: Any, y: Any, task: str | None) -> Any:
             "X must be a table with at least one row and one column; got "
             f"{f'shape {shape}' if shape else repr(X)}."
         )
-    y = column_or_1d(y)
     check_consistent_length(X, y)
+    missing = _missing(y)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
+            f"{missing.argmax()}; leave these rows out."
+        )
+    y = column_or_1d(y)
     assert_all_finite(y, input_name="y")
     if task == "regression" and y.dtype.kind not in "iuf":
         raise ValueError(f"A regression needs numbers in y; got {y[0]!s}.")
     if len(np.unique(y)) < 2:
         raise ValueError(f"There is nothing to learn: every y is {y[0]!s}.")
     return y
+
+
+def _missing(y: Any) -> Any:
+    """Which values are None, NaN, or the missing value of pandas."""
+    y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if y.dtype.kind != "O":
+        return y != y if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
+    absent = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
+    return np.array([isinstance(cell, absent) or cell != cell for cell in y], bool)
 
 
 def winner(contenders: dict[str, Any], result: Contest) -> Any:

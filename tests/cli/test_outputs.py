@@ -1,6 +1,7 @@
 """An output is never an input, is checked before any work, and may be a pipe."""
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 import noiseproof
+from noiseproof.cli.output import write_csv
 
 pytestmark = pytest.mark.whole
 
@@ -147,6 +149,15 @@ def test_labels_that_spreadsheets_would_run(run, tmp_path):
     assert "'=cmd()" in shown
     plain = json.loads(run(*words[:3], "--spreadsheet-safe", "--json").out)
     assert "=cmd()" in plain["prediction"]  # for machines nothing is quoted
+
+
+@pytest.mark.parametrize("start", ["\n", "\r\n", "\t", " ", "\u00a0", "\n\n", "\v"])
+@pytest.mark.parametrize("sign", list("=+-@"))
+def test_white_space_hides_no_formula(start, sign, capsys):
+    """Spreadsheets leave it out, and run what follows."""
+    write_csv({"prediction": [f"{start}{sign}x", "x"]}, None, safe=True)
+    lines = list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
+    assert lines == [["prediction"], [f"'{start}{sign}x"], ["x"]]
 
 
 def test_a_number_column_named_like_a_value_of_a_text_column(run, tmp_path):

@@ -1,6 +1,7 @@
 """A summary holds what the evaluation finds, for any model and any rows."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -327,6 +328,11 @@ def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
     assert found.certified.y[0] == found.scores["accuracy"] <= 0.9
 
 
+def _rounded(rows):
+    """Rows to look at, without what the size of a block may change in a product."""
+    return [replace(row, confidence=round(row.confidence, 8)) for row in rows]
+
+
 def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
     monkeypatch, models, digits, summary
 ):
@@ -336,7 +342,7 @@ def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
     found = gather(models["svc"], X, y, plan)
     assert found.data.curve_rows == 50
     whole = summary.models[2]
-    assert found.models[0].worst_rows == whole.worst_rows
+    assert _rounded(found.models[0].worst_rows) == _rounded(whole.worst_rows)
     assert found.models[0].risk == whole.risk
     text = Reader(render(found)).text
     assert "measured on 50 rows drawn at random" in text

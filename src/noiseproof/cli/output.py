@@ -119,8 +119,11 @@ def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> Non
 
 
 def _no_formula(cell: Any) -> Any:
-    """The cell, behind a quote if it is a text that begins like a formula."""
-    if not isinstance(cell, str) or not cell.startswith(tuple("=+-@\t\r")):
+    """The cell, behind a quote if it is a text that begins like a formula.
+
+    Spreadsheets leave out white space before it.
+    """
+    if not isinstance(cell, str) or not cell.lstrip().startswith(tuple("=+-@")):
         return cell
     try:
         float(cell)  # a number written as text, such as -1

@@ -62,6 +62,7 @@ _RISK_BUDGETS = (0, 1, 2, 5, 10, 20, 50, 100)  # fixed, so that no bound chooses
 _ENOUGH = 0.98  # of the rows have changed at the largest budget shown
 _POINTS = 40  # budgets to show certified accuracy at
 _SHOWN, _SHOWN_ROWS = 12, 5  # features and groups of highest cost, and worst rows
+_DIGITS = 9  # of a confidence that rank rows; the last bits depend on the processor
 _FEW = 12  # classes that are shown one by one
 _DESCRIBED = 600  # letters of a model's description
 _BLOCK = 20_000  # rows at a time, where little beside X shall be in memory
@@ -483,6 +484,7 @@ def _worst_rows(
     Of a row that is a close call anyway it is no news that one feature decides on it.
     """
     known = not np.isnan(sure).any()
+    sure = sure.round(_DIGITS)
     surer = sure >= np.median(sure) if known else np.ones(len(sure), dtype=bool)
     rows = np.flatnonzero(np.isfinite(found.budget) & surer)
     rows = rows[np.lexsort((-sure[rows], found.budget[rows]))][:_SHOWN_ROWS]

@@ -15,6 +15,7 @@ _DIFFERENT = 0.9  # of the cells of an identifier
 _FEW_ROWS = 20  # tell nothing about identifiers
 _CODES = 10  # so many whole numbers may be codes
 _CLASSES = 10  # so many different numbers of a target are worth a word
+_EXACT = 2**53  # whole numbers from here on are rounded by a float
 _DRIFT, _CELLS = 0.1, 5  # more of the cells missing than in training, and so many
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECASE)
@@ -90,7 +91,11 @@ def _findings(
         return  # the encoder says so
     values = there.unique()
     if len(values) == 1 and len(column) > 1:
-        yield "constant", "the same in every row", "--drop"
+        if column.dtype.kind == "f" and abs(values[0]) >= _EXACT:
+            words = "numbers too large to be told apart: an identifier?"
+            yield "too large", words, "--drop"
+        else:
+            yield "constant", "the same in every row", "--drop"
         return
     twin = twins.setdefault(_content(column), name)
     if twin != name:
@@ -103,9 +108,11 @@ def _findings(
 
 def _content(column: Any) -> Any:
     """Equal for columns with the same cells."""
-    if column.dtype.kind in "fiub":
-        return column.to_numpy(dtype=np.float64).tobytes()
-    return tuple(column.astype(str))
+    if column.dtype.kind not in "fiub":
+        return tuple(column.astype(str))
+    if column.dtype.kind in "iu" and (column.abs() >= _EXACT).any():
+        return tuple(column)
+    return column.to_numpy(dtype=np.float64).tobytes()
 
 
 def _about_numbers(
@@ -130,7 +137,9 @@ def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
     numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
     odd = there[plain.isna()]
     if numbers.notna().mean() >= _MOSTLY:
-        words = f"read as text: cells such as {odd.iloc[0]!r} are not plain numbers"
+        words = "read as text, though all cells are numbers"
+        if len(odd):
+            words = f"read as text: cells such as {odd.iloc[0]!r} are not plain numbers"
         yield "almost numbers", words, "--coerce"
     elif there.str.match(_DATE).mean() >= _DIFFERENT:
         yield "dates", "dates, read as text", "--drop, or turn them into numbers"
