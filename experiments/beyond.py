@@ -34,9 +34,9 @@ from experiments.experiment import (
     select,
 )
 from noiseproof import AverageOverMissing, CorruptedCopies
-from noiseproof._recommend import BLENDED, portfolio, winner
 from noiseproof.evaluation import contest
 from noiseproof.noise import Missing
+from noiseproof.training.portfolios import BLENDED, portfolio, winner
 
 TUNED = ("wine", "cancer", "spambase", "digits")  # rules of the package saw them
 SEEN, UNSEEN = "that rules were chosen on", "that no rule was chosen on"

@@ -74,7 +74,7 @@ def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     quick = partial(noiseproof.recommend, cv=2, n_repeats=1)
     monkeypatch.setattr(noiseproof, "recommend", quick)
-    monkeypatch.setattr("noiseproof._recommend._ITERATIONS", 10)
+    monkeypatch.setattr("noiseproof.training.portfolios._ITERATIONS", 10)
     names: dict = {}
     exec(_BRINGS.get(page.name, ""), names)
     for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):

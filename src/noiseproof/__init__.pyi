@@ -12,10 +12,10 @@ from . import (
     report,
     structured,
     tables,
+    training,
 )
 from ._deletion import mutual_info_values
 from ._marginal import NoisingPenalty, penalty
-from ._recommend import Recommendation, portfolio, recommend
 from ._version import __version__
 from .estimators import (
     AverageOverMissing,
@@ -37,6 +37,7 @@ from .estimators import (
     VirtualSupportVectors,
 )
 from .io import as_sklearn, load, save
+from .training import Recommendation, Training, portfolio, recommend, train
 
 __all__ = [
     "AverageOverMissing",
@@ -56,6 +57,7 @@ __all__ = [
     "RobustLPClassifier",
     "RobustPerceptron",
     "StructuredSVM",
+    "Training",
     "VirtualExamples",
     "VirtualSupportVectors",
     "__version__",
@@ -77,4 +79,6 @@ __all__ = [
     "save",
     "structured",
     "tables",
+    "train",
+    "training",
 ]

@@ -12,8 +12,8 @@ from noiseproof.cli import main
 @pytest.fixture(autouse=True)
 def _short_contests(monkeypatch):
     """Two draws of what is expected, as with many rows, and little boosting."""
-    monkeypatch.setattr("noiseproof._recommend._PREDICTIONS", 0)
-    monkeypatch.setattr("noiseproof._recommend._ITERATIONS", 10)
+    monkeypatch.setattr("noiseproof.training.recommendation._PREDICTIONS", 0)
+    monkeypatch.setattr("noiseproof.training.portfolios._ITERATIONS", 10)
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_noise_keeps_its_rate(do):
 @pytest.mark.parametrize(
     ("options", "sensors", "sentence"),
     [
-        (("--noise", "gaussian:0.2"), {"arm": ["s0"]}, "cannot train for --groups"),
+        (("--noise", "gaussian:0.2"), {"arm": ["s0"]}, "cannot be trained for groups"),
         ((), {"arm": ["s0"], "leg": ["s0"]}, "is in the groups 'arm' and 'leg'"),
         ((), {"arm": ["s9"]}, "The group 'arm' names the feature 's9', which X does"),
         ((), {"arm": ["s0"], "leg": []}, "The group 'leg' has no features."),

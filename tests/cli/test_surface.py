@@ -1,8 +1,11 @@
 """What a new user meets: notes on columns, other models, the standard input, words."""
 
+import ast
 import io
 import json
 import sys
+from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +21,7 @@ from noiseproof.estimators import ESTIMATORS
 pytestmark = pytest.mark.whole
 
 FAST = ("--folds", "0")
+COMMANDS = sorted(Path(import_module("noiseproof.cli").__file__).parent.glob("*.py"))
 
 
 def messy(n=80, seed=0):
@@ -294,6 +298,19 @@ def test_help_groups_options(run):
     assert "noiseproof train data.csv --target y -o model.npf\n" in "\n".join(
         line.strip(" │") + "\n" for line in shown.out.splitlines()
     )
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
+def test_commands_use_public_names_only(path):
+    """No module, function or attribute of the library with an underscore."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        words = []
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+            words = [*str(node.module).split("."), *(name.name for name in node.names)]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self":
+            words = [node.attr]
+        private = [w for w in words if w.startswith("_") and not w.endswith("__")]
+        assert not private, f"line {node.lineno}"
 
 
 def test_names_are_found():

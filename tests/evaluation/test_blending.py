@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from noiseproof import DropoutLogisticRegression
 from noiseproof.evaluation import contest
-from noiseproof.evaluation.blending import blended, said
+from noiseproof.evaluation.blending import blend_weights, soft_predictions
 
 
 def best_by_hand(loss, k):
@@ -40,12 +40,14 @@ def test_weights_of_probabilities_are_the_likeliest(rng):
     def loss(w):
         return -np.log(w @ right).mean()
 
-    weights = blended(answers, y, np.arange(3))
+    weights = blend_weights(answers, y, np.arange(3))
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     assert loss(weights) < best_by_hand(loss, 4) + 1e-3
     order = rng.permutation(4)
-    np.testing.assert_allclose(blended(answers[order], y, np.arange(3)), weights[order])
+    np.testing.assert_allclose(
+        blend_weights(answers[order], y, np.arange(3)), weights[order]
+    )
 
 
 def test_weights_of_quantities_have_the_least_squares(rng):
@@ -55,7 +57,7 @@ def test_weights_of_quantities_have_the_least_squares(rng):
     def loss(w):
         return np.mean((w @ answers - y) ** 2)
 
-    weights = blended(answers, y, None)
+    weights = blend_weights(answers, y, None)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     assert loss(weights) < best_by_hand(loss, 4) * 1.001
@@ -65,10 +67,12 @@ def test_weights_of_quantities_have_the_least_squares(rng):
 def test_a_model_that_met_fewer_classes(rng):
     X = rng.normal(size=(30, 2))
     model = GaussianNB().fit(X, np.arange(30) % 2 * 2)
-    p = said(model, X, np.arange(3))
+    p = soft_predictions(model, X, np.arange(3))
     np.testing.assert_array_equal(p[:, [0, 2]], model.predict_proba(X))
     assert not p[:, 1].any()
-    assert said(SVC().fit(X, X[:, 0] > 0), X, np.array([False, True])) is None
+    assert (
+        soft_predictions(SVC().fit(X, X[:, 0] > 0), X, np.array([False, True])) is None
+    )
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def test_its_score_on_a_fold_comes_from_weights_of_the_others(rows):
         others = [j for j in range(3) if j != i]
         answers = np.concatenate([told[j] for j in others], axis=1)
         wanted = np.concatenate([y[folds[j][1]] for j in others])
-        weights = blended(answers, wanted, np.arange(2))
+        weights = blend_weights(answers, wanted, np.arange(2))
         p = np.tensordot(weights, told[i], 1)
         expected = accuracy_score(y[test], p.argmax(axis=1))
         assert judged.damaged[2, i] == judged.clean[2, i] == expected

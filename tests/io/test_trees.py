@@ -22,10 +22,10 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import AverageOverMissing, load, portfolio, save
-from noiseproof._recommend import BLENDED, winner
 from noiseproof.evaluation import contest
 from noiseproof.io import FileFormatError
 from noiseproof.io.model import pack, unpack
+from noiseproof.training.portfolios import BLENDED, winner
 
 pytestmark = pytest.mark.whole
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from noiseproof._version import __version__
+from noiseproof import __version__
 from noiseproof.cli.certify import certify
 from noiseproof.cli.demo import demo
 from noiseproof.cli.evaluate import evaluate

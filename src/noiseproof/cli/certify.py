@@ -58,7 +58,7 @@ def certify(
       noiseproof certify model.npf test.csv -t y --groups sensors.json
     """
     from noiseproof import evaluation
-    from noiseproof.cli.files import groups_behind, open_model, read_for
+    from noiseproof.cli.files import open_model, read_for
     from noiseproof.cli.output import check_output, note, write_csv
 
     check_output(output, model, data, groups)
@@ -66,10 +66,12 @@ def certify(
     kind = None if attack is None else parse_attack(attack)
     saved = open_model(model)
     table = read_for([saved], data, target)
-    last, X = saved.split(table.X)
-    if sensors is not None:
-        sensors = groups_behind(saved.model, table.X, X.shape[1], sensors)
-    certificates = evaluation.certify(last, X, table.y, groups=sensors, attack=kind)
+    certificates = evaluation.certify(
+        *(saved.model, table.X, table.y),
+        groups=sensors,
+        attack=kind,
+        space="input" if saved.encoder is None else "model",
+    )
     if output is not None:
         write_csv(certificates.to_dict(), output)
         note(f"Budgets of {len(table.X):,} rows written to {output}")

@@ -52,33 +52,18 @@ def check_fits_blocks(estimator: Any) -> None:
 
 
 class Parts:
-    """A table in files that the workers of a cluster read.
+    """A table in files that the workers of a cluster read, one block for each file.
 
     They are read three times, since tables that stayed would take the memory of the
-    blocks made of them: to draw rows, to train, and for the score.
-
-    Parameters
-    ----------
-    client : Client
-        Of the cluster.
-    files : list of Path
-        One for each block.
-    read : callable
-        Makes a `Table` of a file.
-
-    Attributes
-    ----------
-    sample : Table
-        Rows that are drawn from all files alike, for what needs them here: the encoder
-        and the choice of parameters.
-    rows : int
-        How many there are in all files.
+    blocks made of them: to draw rows, to train, and for the score. `sample` is a table
+    of rows drawn from all files alike, for what needs them here: the encoder and the
+    choice of parameters; `rows` is their number in all files.
     """
 
     def __init__(self, client: Any, files: list[Path], read: Callable[[Path], Any]):
         self._files, self._read = files, read
         tables = [client.submit(read, file, pure=False) for file in files]
-        self._targets = [client.submit(_target, t, pure=False) for t in tables]
+        self._targets = [client.submit(getattr, t, "y", pure=False) for t in tables]
         self.rows = sum(client.gather([client.submit(len, y) for y in self._targets]))
         share = min(1.0, _SAMPLE / self.rows)
         self.sample = _stacked(
@@ -86,12 +71,12 @@ class Parts:
         )
 
     def fit(self, pipeline: Any) -> float:
-        """Fit an encoder on the sample and the model behind it on all rows; its score.
+        """Fit the last step of a fitted pipeline again, on all rows; its score.
 
         That is the accuracy, or R², on the rows of training.
         """
-        encoder, estimator = pipeline[0].fit(self.sample.X), pipeline[-1]
-        X, y = self._blocks(encoder)
+        estimator = pipeline[-1]
+        X, y = self._blocks(pipeline[0])
         estimator.fit(X, y)
         predicted = estimator.predict(X)
         if hasattr(estimator, "classes_"):
@@ -122,11 +107,18 @@ class Parts:
 
 @contextmanager
 def spread(
-    address: str, files: list[Path], read: Callable[[Path], Any]
-) -> Iterator[Parts]:
-    """The files as a table on a cluster."""
+    address: str | None, files: list[Path], read: Callable[[Path], Any]
+) -> Iterator[Parts | None]:
+    """The files as a table on a cluster, which also spreads contests; None without."""
+    if address is None:
+        yield None
+        return
+    from joblib import parallel_config
+
     with _connected(address) as client:
-        yield Parts(client, files, read)
+        parts = Parts(client, files, read)
+        with parallel_config(backend="dask"):
+            yield parts
 
 
 @contextmanager
@@ -155,10 +147,6 @@ def _connected(address: str) -> Iterator[Any]:
         yield client
 
 
-def _target(table: Any) -> Any:
-    return table.y
-
-
 def _drawn(table: Any, share: float) -> Any:
     """Some rows of a table, as far from each other as can be."""
     n = table.X.shape[0]
@@ -169,13 +157,15 @@ def _drawn(table: Any, share: float) -> Any:
 
 def _stacked(tables: list[Any]) -> Any:
     """The rows of several tables as those of one."""
-    from noiseproof._rows import stack
+    import scipy.sparse as sp
 
     parts = [table.X for table in tables]
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 
         X = pd.concat(parts, ignore_index=True)
+    elif sp.issparse(parts[0]):
+        X = sp.vstack(parts, format="csr")
     else:
-        X = stack(parts)
+        X = np.concatenate(parts)
     return replace(tables[0], X=X, y=np.concatenate([table.y for table in tables]))

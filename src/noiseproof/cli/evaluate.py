@@ -66,7 +66,6 @@ def evaluate(
         --noise missing-groups --levels 0,0.3
     """
     from noiseproof.cli.files import open_models, read_for
-    from noiseproof.cli.tune import space_of
     from noiseproof.evaluation import as_perturbation, robustness_curve
 
     perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
@@ -74,7 +73,7 @@ def evaluate(
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))
-    d = first.split(table.X[:1])[1].shape[1]
+    d = first.n_features(table.X)
     happening = as_perturbation(perturb)
     curve = robustness_curve(
         {name: one.model for name, one in saved.items()},
@@ -84,7 +83,7 @@ def evaluate(
         scoring=first.scoring_of(table.y),
         n_repeats=repeats,
         random_state=seed,
-        space=space_of(perturb),
+        space="input" if isinstance(perturb, str) else "model",
     )
     kinds = {"cost": "column" if sensors is None else "group"}
     if sensors is not None and 2 <= len(sensors) <= _MOST_GROUPS:
@@ -120,19 +119,15 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
 
     A model that averages predicts many rows for each, so it is asked about fewer.
     """
-    from dataclasses import replace
+    from sklearn.utils import resample
 
-    import numpy as np
-
-    from noiseproof._sklearn import _safe_indexing
     from noiseproof.evaluation import feature_fragility
 
-    rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])
-    if saved.takes_raw_rows and len(table.y) > rows:
-        some = np.random.default_rng(0).permutation(len(table.y))[:rows]
-        table = replace(table, X=_safe_indexing(table.X, some), y=table.y[some])
+    X, y, rows = table.X, table.y, max(_LEAST, _PREDICTIONS // table.X.shape[1])
+    if saved.takes_raw_rows and len(y) > rows:
+        X, y = resample(X, y, replace=False, n_samples=rows, random_state=0)
     return feature_fragility(
-        *(saved.model, table.X, table.y),
+        *(saved.model, X, y),
         scoring=saved.scoring_of(table.y),
         **options,
     )

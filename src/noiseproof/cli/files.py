@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+import typer
 
-from noiseproof._pipelines import transform, unwrap
-from noiseproof.cli.output import note
-from noiseproof.io import is_foreign, load_with_notes, open_foreign
-from noiseproof.tables import Table, TableEncoder, TableError, read_table
+from noiseproof.cli.output import note, show_notes
+from noiseproof.io import is_foreign, load_with_notes, open_foreign, save
+from noiseproof.tables import (
+    Table,
+    TableEncoder,
+    TableError,
+    column_notes,
+    read_table,
+    target_note,
+)
+from noiseproof.training import task_of
 
 
 class Saved(NamedTuple):
@@ -26,9 +34,8 @@ class Saved(NamedTuple):
     @property
     def encoder(self) -> TableEncoder | None:
         """What encodes its tables, if it was trained by the command line."""
-        steps = unwrap(self._inner)[0]
-        first = steps[0][1] if steps else None
-        return first if isinstance(first, TableEncoder) else None
+        steps = getattr(self._inner, "steps", [(None, None)])
+        return steps[0][1] if isinstance(steps[0][1], TableEncoder) else None
 
     @property
     def takes_raw_rows(self) -> bool:
@@ -50,18 +57,69 @@ class Saved(NamedTuple):
             return "r2" if is_regressor(self.model) else "accuracy"
         return "r2" if np.asarray(y).dtype.kind == "f" else "accuracy"
 
-    def split(self, X: Any) -> tuple[Any, Any]:
-        """The model behind the encoder, and X as it gets it."""
+    def n_features(self, X: Any) -> int:
+        """Number of the features of X behind the encoder."""
         if self.encoder is None or self.takes_raw_rows:
-            return self.model, X
-        steps, last = unwrap(self.model)
-        return last, transform(steps, X)
+            return int(X.shape[1])
+        return len(self.encoder.get_feature_names_out())
 
-    def feature_names(self, X: Any) -> list[str]:
-        """Names of the features behind the encoder."""
-        if self.encoder is None or self.takes_raw_rows:
-            return [str(name) for name in getattr(X, "columns", range(X.shape[1]))]
-        return [str(name) for name in self.encoder.get_feature_names_out()]
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What options say about a table to train on: how to read and to encode it."""
+
+    target: str | None
+    drop: list[str] | None
+    coerce: list[str] | None
+    categorical: list[str] | None
+    task: str | None
+    n_features: int | None
+    scale: str = "auto"
+
+    def read(self, data: Path, *, quiet: bool) -> Table:
+        """The table without dropped columns; what is worth a note is printed."""
+        if self.task not in (None, "classification", "regression"):
+            raise typer.BadParameter(
+                f"--task {self.task}: use classification or regression."
+            )
+        table = read_data(data, self.target, n_features=self.n_features)
+        require_target(table, data)
+        for option in ("drop", "coerce", "categorical"):
+            for name in getattr(self, option) or []:
+                if name not in table.names:
+                    raise TableError(
+                        f"{data} has no column {name!r}, as in --{option}."
+                    )
+        # the notes say so
+        warnings.filterwarnings("ignore", ".* different texts in .* leave it out")
+        if self.drop:
+            table = replace(table, X=table.X.drop(columns=self.drop))
+        if not quiet:
+            answered = [*(self.coerce or []), *(self.categorical or [])]
+            notes = column_notes(
+                table.X.drop(columns=answered) if answered else table.X
+            )
+            quantity = self.task_of(table.y) == "regression"
+            about = target_note(table.y, str(table.target), quantity)
+            show_notes(notes + [about] * (about is not None and self.task is None))
+        return table
+
+    def task_of(self, y: Any) -> str:
+        """The task as said, or by the target."""
+        return self.task or task_of(y)
+
+    @property
+    def encoder(self) -> TableEncoder:
+        """The encoder of such a table."""
+        return TableEncoder(
+            self.scale, coerce=self.coerce or (), categorical=self.categorical or ()
+        )
+
+
+def save_trained(model: Any, path: Path, table: Table, summary: dict[str, Any]) -> None:
+    """Save a model with what later commands need to know about its training."""
+    notes = {"target": table.target, "first_index": table.first_index}
+    save(model, path, notes=notes | {"training": summary})
 
 
 def open_model(path: Path, *, foreign: bool = True) -> Saved:
@@ -154,6 +212,7 @@ def _check_labels(model: Any, table: Table, path: Path) -> None:
 
 
 def _few(values: Any) -> str:
+    """The first four values."""
     shown = ", ".join(repr(value) for value in values[:4].tolist())
     return shown + (" ..." if len(values) > 4 else "")
 
@@ -172,47 +231,3 @@ def _without_extra(
         note(f"Note: ignored, as training did not have them: {names}{more}.")
     left = [name for name in table.names if not known or name in known]
     return replace(table, X=table.X[left]) if left else table
-
-
-def groups_behind(model: Any, X: Any, d: int, sensors: Any) -> Any:
-    """Groups among the d features that the last step of a pipeline gets.
-
-    A column of the table in no group is one by itself, with all its features.
-    """
-    from noiseproof.groups import column_groups, feature_names, features_behind
-
-    columns = [str(name) for name in feature_names(model, X)]
-    features = features_behind(model, columns, d)
-    return column_groups(features, columns, sensors, rest=True)
-
-
-def give_groups(estimator: Any, groups: Any) -> bool:
-    """Give groups to the part that takes them: a model, its attack or its noise.
-
-    Returns whether there is one.
-    """
-    from noiseproof.noise import as_noise
-
-    known = estimator.get_params(deep=False)
-    if known.get("noise") is not None:
-        estimator.set_params(noise=as_noise(known["noise"]))
-    members = {str(n): groups[g].tolist() for g, n in enumerate(groups.names)}
-    for part in (estimator, known.get("attack"), getattr(estimator, "noise", None)):
-        if part is not None and "groups" in part.get_params(deep=False):
-            part.set_params(groups=members)
-            return True
-    return False
-
-
-class InGroups(Pipeline):
-    """A pipeline that finds at each fit what the sensors have become behind it."""
-
-    def __init__(self, steps: Any, sensors: Any = None):
-        super().__init__(steps)
-        self.sensors = sensors
-
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit the steps before, give the last one its groups, and fit it."""
-        d = Pipeline(self.steps[:-1]).fit_transform(X).shape[1]
-        give_groups(self[-1], groups_behind(self, X, d, self.sensors))
-        return super().fit(X, y, **params)

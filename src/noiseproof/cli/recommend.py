@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import noiseproof
 from noiseproof.cli.options import (
     Categorical,
     Coerce,
@@ -18,10 +20,10 @@ from noiseproof.cli.options import (
     Seed,
     Target,
     Task,
+    name_of,
     parse_happening,
     read_groups,
 )
-from noiseproof.cli.train import Columns, recommended
 
 
 def recommend(
@@ -67,11 +69,92 @@ def recommend(
       noiseproof recommend data.csv -t y --expect delete:0.5 -o model.npf
       noiseproof recommend data.csv -t y --groups sensors.json
     """
+    from noiseproof.cli.files import TableOptions
     from noiseproof.cli.output import check_output
 
     check_output(output, data, groups)
-    happening = parse_happening(expect)
-    sensors = None if groups is None else read_groups(groups)
-    columns = Columns(drop or [], coerce or [], categorical or [], task)
-    table = columns.read(data, target, n_features, quiet=json)
-    recommended(table, columns, happening, sensors, output, folds, seed, json)
+    options = {
+        "groups": None if groups is None else read_groups(groups),
+        "cv": folds,
+        "random_state": seed,
+        "progress": False if json else None,
+    }
+    table = TableOptions(target, drop, coerce, categorical, task, n_features)
+    recommended(table, data, parse_happening(expect), options, output, json)
+
+
+def recommended(
+    table: Any,
+    data: Path,
+    happening: tuple[Any, float],
+    options: dict[str, Any],
+    output: Path | None,
+    json: bool,
+) -> None:
+    """Judge a portfolio of models for what will happen; show it, and save the best.
+
+    With groups among the options whole groups of columns are missing or deleted.
+    """
+    from noiseproof.cli.files import save_trained
+    from noiseproof.cli.output import show_json
+
+    rows = table.read(data, quiet=json)
+    perturb, level = happening
+    if options["groups"] is not None and perturb in ("missing", "delete"):
+        perturb = f"{perturb}_groups"
+    start = time.perf_counter()
+    found = noiseproof.recommend(
+        *(rows.X, rows.y, perturb, level),
+        task=table.task,
+        encoder=table.encoder,
+        **options,
+    )
+    contest = found.contest
+    damaged, clean = contest.means[contest.choice]
+    parts = f" of {contest.shares}" if contest.choice == "blend" else ""
+    summary = {
+        "parameters": repr(found.model),
+        "rows": rows.X.shape[0],
+        "columns": rows.X.shape[1],
+        "target": rows.target,
+        "tuned_for": name_of((perturb, level)),
+        "model": contest.choice,
+        "described": f"{contest.choice}{parts}",
+        "scoring": contest.metric,
+        "expected": contest.expected,
+        "tuned_score": damaged,
+        "clean_score": clean,
+        "seconds": round(time.perf_counter() - start, 3),
+    }
+    if output is not None:
+        save_trained(found.model, output, rows, summary)
+    if json:
+        contenders = {"contenders": contest.to_dict(), "failed": dict(contest.failed)}
+        where = {} if output is None else {"file": str(output)}
+        show_json({**summary, **contenders, "verdict": contest.verdict, **where})
+        return
+    _show(found, rows.X.shape[0], output)
+
+
+def _show(found: Any, rows: int, output: Path | None) -> None:
+    """Print the contest, the best contender first, and the verdict."""
+    from noiseproof.cli.output import note, say, show_table
+
+    contest = found.contest
+    folds = contest.damaged.shape[1]
+    say(f"{contest.metric} under {contest.expected}, {folds} folds of {rows:,} rows:")
+    names, *scores = contest.to_dict().items()
+    order = sorted(range(len(names[1])), key=lambda i: -scores[0][1][i])
+    columns = {names[0]: [names[1][i] for i in order]}
+    columns |= {name: [f"{column[i]:.3f}" for i in order] for name, column in scores}
+    show_table(columns)
+    for name, reason in contest.failed.items():
+        note(f"Note: {name} was left out: {reason}")
+    say(contest.verdict)
+    if output is not None:
+        say(f"Saved as {output}")
+        if found.keeps_rows:
+            note(
+                "Note: the file contains rows of the training data, which fill missing "
+                "cells; AverageOverMissing(..., 'joint-gaussian') would keep none."
+            )

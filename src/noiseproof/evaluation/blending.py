@@ -1,4 +1,4 @@
-"""Weighted means of contenders; weights come from what they said of held-out rows."""
+"""Weighted means of models, with weights from their predictions for held-out rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALL = 0.02  # weight that is not worth a model
 _UNLIKELY = 1e-6  # log-loss has no bound
 
 
-def said(model: Any, X: Any, classes: Any) -> Array | None:
+def soft_predictions(model: Any, X: Any, classes: Any) -> Array | None:
     """Probabilities of all classes, or predictions if there are no classes.
 
     None for a classifier that has no probabilities.
@@ -27,34 +27,26 @@ def said(model: Any, X: Any, classes: Any) -> Array | None:
         return np.asarray(model.predict(X), dtype=np.float64)
     if not hasattr(model, "predict_proba"):
         return None
-    known = np.zeros((np.shape(X)[0], len(classes)))
-    known[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
-    return known
+    found = np.zeros((np.shape(X)[0], len(classes)))
+    found[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
+    return found
 
 
-def blended(answers: Array, wanted: Any, classes: Any) -> Array:
-    """Weights of answers, one row each; they sum to one and none is negative.
+def blend_weights(predictions: Array, y: Any, classes: Any) -> Array:
+    """Weights of models for their soft predictions of rows with targets y.
 
-    Of probabilities those that make the classes that came true likeliest, of
-    quantities those with the least squared error.
-
-    Parameters
-    ----------
-    answers : array of shape (n_contenders, n_rows, n_classes) or (n_contenders, n_rows)
-        What contenders said about rows that they had not seen.
-    wanted : array of shape (n_rows,)
-        What came true.
-    classes : array of shape (n_classes,) or None
-        All classes, in order; None for quantities.
+    They sum to one and none is negative. `predictions` has the shape (n_models, n_rows,
+    n_classes), or (n_models, n_rows) for quantities. Of probabilities the weights make
+    y likeliest, of quantities they have the least squared error.
     """
     if classes is None:
-        scale = max(float(np.abs(wanted).max()), 1.0) * 1e3 * len(wanted) ** 0.5
-        rows = np.vstack([answers.T, np.full(len(answers), scale)])  # sum to one
-        weights = nnls(rows, np.append(wanted, scale))[0]
+        scale = max(float(np.abs(y).max()), 1.0) * 1e3 * len(y) ** 0.5
+        rows = np.vstack([predictions.T, np.full(len(predictions), scale)])
+        weights = nnls(rows, np.append(y, scale))[0]  # the last row: they sum to one
     else:
-        places = np.searchsorted(classes, wanted)
-        likely = np.maximum(answers[:, np.arange(len(places)), places], _UNLIKELY)
-        weights = np.full(len(answers), 1.0 / len(answers))
+        places = np.searchsorted(classes, y)
+        likely = np.maximum(predictions[:, np.arange(len(places)), places], _UNLIKELY)
+        weights = np.full(len(predictions), 1.0 / len(predictions))
         for _ in range(_ROUNDS):
             shares = weights[:, None] * likely
             weights = (shares / shares.sum(axis=0)).mean(axis=1)
@@ -62,66 +54,63 @@ def blended(answers: Array, wanted: Any, classes: Any) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-class Fold:
-    """What contenders said about held-out rows: as they are, and after each damage.
+class HeldOut:
+    """Soft predictions of several models for a fold's rows: clean, and each damaged.
 
-    Parameters
-    ----------
-    told : list of list of (answers, y)
-        For each contender its answers on each version of the rows, and what came true.
+    `by_model` holds for each model a pair (predictions, y) for each version of the
+    rows, the clean one first.
     """
 
-    def __init__(self, told: Sequence[Sequence[tuple[Array, Any]]]):
-        self.answers = [
-            np.stack(parts) for parts in zip(*map(_first, told), strict=True)
+    def __init__(self, by_model: Sequence[Sequence[tuple[Array, Any]]]):
+        self.versions = [
+            (np.stack([predictions for predictions, _ in pairs]), pairs[0][1])
+            for pairs in zip(*by_model, strict=True)
         ]
-        self.wanted = [y for _, y in told[0]]
 
     def blended(self, weights: Array) -> Iterator[tuple[Array, Any]]:
-        """Weighted means of the answers, and what came true, version by version."""
-        for answers, y in zip(self.answers, self.wanted, strict=True):
-            yield np.tensordot(weights, answers, 1), y
+        """Weighted means of the predictions, and y, version by version."""
+        for predictions, y in self.versions:
+            yield np.tensordot(weights, predictions, 1), y
 
 
-def _first(pairs: Sequence[tuple[Array, Any]]) -> list[Array]:
-    return [answers for answers, _ in pairs]
-
-
-def weights_on(folds: Sequence[Fold], classes: Any) -> Array:
+def weights_on(folds: Sequence[HeldOut], classes: Any) -> Array:
     """Weights that suit the damaged rows of these folds."""
-    answers = [part for fold in folds for part in fold.answers[1:]]
-    wanted = [part for fold in folds for part in fold.wanted[1:]]
-    return blended(np.concatenate(answers, axis=1), np.concatenate(wanted), classes)
+    damaged = [version for fold in folds for version in fold.versions[1:]]
+    predictions, y = zip(*damaged, strict=True)
+    return blend_weights(
+        np.concatenate(predictions, axis=1), np.concatenate(y), classes
+    )
 
 
-class Speaker(BaseEstimator):
-    """Answers that are known, in the form of a model, for scores."""
+class _StoredRegressor(RegressorMixin, BaseEstimator):
+    """Predictions that are known, in the form of a model."""
 
-    def __init__(self, answers: Any, classes: Any):
-        self.answers = answers
-        self.classes = classes
+    def __init__(self, predictions: Any):
+        self.predictions = predictions
 
     def predict(self, X: Any) -> Any:
-        """Answers, or the likeliest class."""
-        if self.classes is None:
-            return self.answers
-        return self.classes[self.answers.argmax(axis=1)]
+        """What is stored, whatever X is."""
+        return self.predictions
 
 
-class _Sorter(ClassifierMixin, Speaker):
-    @property
-    def classes_(self) -> Any:
-        return self.classes
+class _StoredClassifier(ClassifierMixin, BaseEstimator):
+    """Probabilities that are known, in the form of a model."""
+
+    def __init__(self, probabilities: Any, classes: Any):
+        self.probabilities = probabilities
+        self.classes = self.classes_ = classes
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row, whatever X is."""
+        return self.classes_[self.probabilities.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Any:
-        """Answers."""
-        return self.answers
+        """What is stored, whatever X is."""
+        return self.probabilities
 
 
-class _Measurer(RegressorMixin, Speaker):
-    pass
-
-
-def speaking(answers: Any, classes: Any) -> Speaker:
-    """A model that gives these answers."""
-    return (_Measurer if classes is None else _Sorter)(answers, classes)
+def stored(predictions: Any, classes: Any) -> Any:
+    """A model that gives these soft predictions, for scorers."""
+    if classes is None:
+        return _StoredRegressor(predictions)
+    return _StoredClassifier(predictions, classes)

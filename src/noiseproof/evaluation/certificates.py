@@ -30,7 +30,12 @@ from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, figure, frozen
 from noiseproof.evaluation.votes import certified_votes
-from noiseproof.groups import feature_names, features_behind
+from noiseproof.groups import (
+    Feature,
+    column_groups,
+    feature_names,
+    features_behind,
+)
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -91,6 +96,8 @@ def certify(
         Features that can be deleted together only: a dictionary from names to lists of
         features, a list of such lists, or one label per feature. A budget then counts
         groups, each of which goes as a whole; a feature in no group is one by itself.
+        With space="model" they are groups of columns of X: all features that a pipeline
+        makes of a column belong to it.
     attack : FeatureDeletion, FeatureScaling or NormBall, default=None
         What may happen, if not deletion. Its own budget, k or radius is not used: the
         certificate is the smallest that changes the prediction.
@@ -147,6 +154,10 @@ def certify(
         )
     view = linear_view(model, space)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    if groups is not None and space == "model":
+        features, columns = _features(model, X, view), feature_names(model, X)
+        groups = column_groups(features, columns, groups, rest=True)
+        attack = FeatureDeletion(values=values, groups=groups)
     attack = attack.on(_names(model, X, view))
     labels = None if y is None else _labels(y, X.shape[0])
     work = delayed(_certified)
@@ -355,10 +366,15 @@ def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
 
 def _names(model: Any, X: Any, view: LinearView) -> list[Any]:
     """Names of the features in the space of the certificates, for groups of them."""
-    names, d = feature_names(model, X), view.coef.shape[1]
-    if len(names) == d:
+    names = feature_names(model, X)
+    if len(names) == view.coef.shape[1]:
         return names
-    return [feature.name for feature in features_behind(model, names, d)]
+    return [feature.name for feature in _features(model, X, view)]
+
+
+def _features(model: Any, X: Any, view: LinearView) -> list[Feature]:
+    """The features that the last step of a pipeline gets."""
+    return features_behind(model, feature_names(model, X), view.coef.shape[1])
 
 
 def _blocks(X: Any) -> Iterator[Any]:

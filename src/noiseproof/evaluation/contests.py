@@ -23,9 +23,9 @@ from noiseproof._sklearn import _safe_indexing
 from noiseproof._svg import dot_strip, swatch
 from noiseproof.evaluation.blending import (
     BLEND,
-    Fold,
-    said,
-    speaking,
+    HeldOut,
+    soft_predictions,
+    stored,
     weights_on,
 )
 from noiseproof.evaluation.curves import robustness_curve
@@ -85,6 +85,12 @@ class Contest(Result):
     weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def means(self) -> dict[str, tuple[float, float]]:
+        """Mean score of each contender on damaged rows, and on clean ones."""
+        both = self.damaged.mean(axis=1).tolist(), self.clean.mean(axis=1).tolist()
+        return dict(zip(self.contenders, zip(*both, strict=True), strict=True))
+
+    @property
     def best(self) -> str:
         """The contender with the highest mean score under damage."""
         return self.contenders[int(self.damaged.mean(axis=1).argmax())]
@@ -122,25 +128,25 @@ class Contest(Result):
     @property
     def verdict(self) -> str:
         """The outcome in one or two sentences."""
-        i = self.contenders.index(self.choice)
+        damaged, clean = self.means[self.choice]
         rivals = {self.best, *self.level_with_best} - {self.choice}
         place = "best" if self.choice == self.best else "level with the best"
         text = (
             f"{self.choice} is {place} under {self.expected}: {self.metric} "
-            f"{self.damaged[i].mean():.3f}, {self.clean[i].mean():.3f} on clean rows."
+            f"{damaged:.3f}, {clean:.3f} on clean rows."
         )
         if self.choice == BLEND:
-            text = f"{text} It is made of {self._shares()}."
+            text = f"{text} It is made of {self.shares}."
         if not rivals:
             return text
         if len(rivals) == len(self.contenders) - 1 > 1:
             return f"{text} None of the others is clearly worse."
-        mean = dict(zip(self.contenders, self.damaged.mean(axis=1), strict=True))
-        order = sorted(rivals, key=lambda name: (-mean[name], name))
+        order = sorted(rivals, key=lambda name: (-self.means[name][0], name))
         return f"{text} Not clearly worse: {', '.join(order)}."
 
-    def _shares(self) -> str:
-        """What the blend is made of."""
+    @property
+    def shares(self) -> str:
+        """What the blend is made of, in words; empty if there is none."""
         shares = sorted(self.weights.items(), key=lambda item: -item[1])
         return ", ".join(f"{name} ({share:.0%})" for name, share in shares)
 
@@ -277,34 +283,35 @@ def contest(
     perturbation = as_perturbation(perturb)
     _check(perturbation, level, X, **options)
     folds = _folds(cv, X, labels, classify, random_state)
-    judge = partial(
+    curve_of = partial(
         robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
         random_state=random_state, progress=False, **options,
     )  # fmt: skip
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
         jobs = [
-            delayed(_judged)(
-                _Watch(name, as_scorer(scoring), classes, name in blend),
-                *(contender, X, labels, folds, judge, tick),
+            delayed(_tried)(
+                _Trial(name, as_scorer(scoring), classes, name in blend),
+                *(contender, X, labels, folds, curve_of, tick),
             )
             for name, contender in contenders.items()
         ]
-        watches = Parallel(n_jobs=n_jobs)(jobs)
-    failed = {watch.name: watch.failure for watch in watches if watch.failure}
-    watches = [watch for watch in watches if not watch.failure]
-    if not watches:
-        reasons = {reason for _, reason in failed.values()}
+        trials = Parallel(n_jobs=n_jobs)(jobs)
+    failed = {trial.name: trial.failure for trial in trials if trial.failure}
+    trials = [trial for trial in trials if not trial.failure]
+    if not trials:
+        different = {reason for _, reason in failed.values()}
         kind, first = next(iter(failed.values()))
-        first = f"{kind}: {first}" if len(reasons) > 1 else first
+        first = f"{kind}: {first}" if len(different) > 1 else first
         raise ValueError(f"No contender could be judged: {first}")
-    told = {name: ": ".join(reason) for name, reason in failed.items()}
-    what, metric = _expected(watches[0].label, level), score_name(scoring)
-    result = _summed_up(watches, told, what, metric, confidence)
-    members = [watch for watch in watches if watch.kept]
+    reasons = {name: ": ".join(reason) for name, reason in failed.items()}
+    what, metric = _expected(trials[0].label, level), score_name(scoring)
+    result = _summed_up(trials, reasons, what, metric, confidence)
+    members = [trial for trial in trials if trial.held_out]
     return _with_blend(result, members, classes) if len(members) > 1 else result
 
 
 def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
+    """Whether the first of them is a classifier; there must be one."""
     if not contenders:
         raise ValueError("A contest needs at least one contender.")
     return bool(is_classifier(next(iter(contenders.values()))))
@@ -353,73 +360,77 @@ def _expected(label: str, level: float) -> str:
     return f"{label} = {level:g}" if share == label else f"{100 * level:g}% {share}"
 
 
-class _Watch:
-    """Asks a contender, and remembers scores, times, and answers that are blended."""
+class _Trial:
+    """Fits and scores of one contender, fold by fold.
 
-    def __init__(self, name: str, score: Any, classes: Any, listens: bool):
+    It is the scorer of its own curves: so it measures times, and keeps predictions if
+    they are to be blended.
+    """
+
+    def __init__(self, name: str, score: Any, classes: Any, blended: bool):
         self.name, self.score, self.classes = name, score, classes
-        self.listens = listens
+        self.blended = blended
         self.label = ""
-        self.failure: tuple[str, str] | None = None  # kind of error, and what it says
-        self.scores: list[Scores] = []  # of each fold: rows as they are, and damaged
-        self.fitting = self.asking = 0.0  # seconds
-        self.rows = 0
-        self.heard: list[tuple[Any, Any]] = []  # on this fold
-        self.kept: list[Any] = []  # the same of all folds
+        self.failure: tuple[str, str] | None = None  # kind of error, and its message
+        self.scores: list[Scores] = []  # of each fold: clean rows, and damaged
+        self.fit_seconds = self.predict_seconds = 0.0
+        self.rows = 0  # predicted so far
+        self.predictions: list[tuple[Any, Any]] = []  # on this fold
+        self.held_out: list[Any] = []  # the same of all folds
 
-    def judge(self, model: Any, known: Any, held: Any, judge: Any) -> None:
-        """Fit the contender on a fold's training rows, and ask it about the others."""
-        self.heard = []
+    def judge(self, model: Any, known: Any, held: Any, curve_of: Any) -> None:
+        """Fit the contender on a fold's training rows, and score it on the others."""
+        self.predictions = []
         start = time.perf_counter()
         model.fit(*known)
         took = time.perf_counter() - start
-        curve = judge({self.name: model}, *held, scoring=self)
+        curve = curve_of({self.name: model}, *held, scoring=self)
         self.label = curve.label
-        self.fitting += took
+        self.fit_seconds += took
         self.scores.append(curve.mean[0])
-        if self.heard:  # of each draw, about rows as they are and then damaged
-            self.kept.append((self.heard[0], *self.heard[1::2]))
+        if self.predictions:  # of each draw, for clean rows and then for damaged
+            self.held_out.append((self.predictions[0], *self.predictions[1::2]))
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
         start = time.perf_counter()
-        answers = said(model, X, self.classes) if self.listens else None
-        if answers is not None:
-            self.heard.append((answers, np.asarray(y)))
-            model = speaking(answers, self.classes)
+        found = soft_predictions(model, X, self.classes) if self.blended else None
+        if found is not None:
+            self.predictions.append((found, np.asarray(y)))
+            model = stored(found, self.classes)
         value = self.score(model, X, y)
-        self.asking += time.perf_counter() - start
+        self.predict_seconds += time.perf_counter() - start
         self.rows += len(y)
         return float(value)
 
 
-def _judged(
-    watch: _Watch, contender: Any, X: Any, y: Any, folds: Any, judge: Any, tick: Any
-) -> _Watch:
-    """What became of a contender on all folds, or until it failed."""
-    # contenders are what is spread, and what they are asked comes in one order
+def _tried(
+    trial: _Trial, contender: Any, X: Any, y: Any, folds: Any, curve_of: Any, tick: Any
+) -> _Trial:
+    """The trial of a contender on all folds, or until it failed."""
+    # contenders are what is spread, and their predictions come in one order
     with parallel_config(backend="threading", n_jobs=1):
         for train, test in folds:
             known, held = ((_safe_indexing(X, p), y[p]) for p in (train, test))
             try:
-                watch.judge(clone(contender), known, held, judge)
+                trial.judge(clone(contender), known, held, curve_of)
             except Exception as error:  # whatever a model of theirs may raise
-                watch.failure = type(error).__name__, str(error)
-                return watch
+                trial.failure = type(error).__name__, str(error)
+                return trial
             tick()
-    return watch
+    return trial
 
 
 def _summed_up(
-    watches: list[_Watch], failed: Any, what: str, metric: str, confidence: float
+    trials: list[_Trial], failed: Any, what: str, metric: str, confidence: float
 ) -> Contest:
     """The contest between those who were judged on all folds."""
-    scores = np.array([watch.scores for watch in watches])  # name, fold, level
+    scores = np.array([trial.scores for trial in trials])  # name, fold, level
     return Contest(
-        tuple(watch.name for watch in watches),
+        tuple(trial.name for trial in trials),
         frozen(scores[:, :, 0]),
         frozen(scores[:, :, 1]),
-        frozen([watch.fitting / scores.shape[1] for watch in watches]),
-        frozen([1000 * watch.asking / watch.rows for watch in watches]),
+        frozen([trial.fit_seconds / scores.shape[1] for trial in trials]),
+        frozen([1000 * trial.predict_seconds / trial.rows for trial in trials]),
         failed,
         what,
         metric,
@@ -427,17 +438,17 @@ def _summed_up(
     )
 
 
-def _with_blend(judged: Contest, watches: list[_Watch], classes: Any) -> Contest:
-    """The contest with one contender more, the blend of those watched."""
-    members, score = [watch.name for watch in watches], watches[0].score
-    of_each = zip(*(watch.kept for watch in watches), strict=True)
-    folds = [Fold(said_of_fold) for said_of_fold in of_each]
+def _with_blend(judged: Contest, trials: list[_Trial], classes: Any) -> Contest:
+    """The contest with one contender more, the blend of those tried."""
+    members, score = [trial.name for trial in trials], trials[0].score
+    by_fold = zip(*(trial.held_out for trial in trials), strict=True)
+    folds = [HeldOut(by_model) for by_model in by_fold]
     scores = []  # of each fold: rows as they are, and damaged
     for fold in folds:
         others = [other for other in folds if other is not fold] or [fold]
         clean, *damaged = (
-            score(speaking(answers, classes), np.empty((len(y), 0)), y)
-            for answers, y in fold.blended(weights_on(others, classes))
+            score(stored(mean, classes), np.empty((len(y), 0)), y)
+            for mean, y in fold.blended(weights_on(others, classes))
         )
         scores.append((clean, np.mean(damaged)))
     weights = weights_on(folds, classes)
@@ -456,4 +467,5 @@ def _with_blend(judged: Contest, watches: list[_Watch], classes: Any) -> Contest
 
 
 def _with_sum(seconds: Scores, of: list[int]) -> Scores:
+    """Times of all contenders, and of a blend of these."""
     return frozen([*seconds, seconds[of].sum()])

@@ -1,0 +1,17 @@
+"""From a raw table to a fitted model: train one, or let several compete."""
+
+from __future__ import annotations
+
+from noiseproof.training.portfolios import portfolio
+from noiseproof.training.recommendation import Recommendation, recommend
+from noiseproof.training.targets import task_of
+from noiseproof.training.trainer import Training, train
+
+__all__ = [
+    "Recommendation",
+    "Training",
+    "portfolio",
+    "recommend",
+    "task_of",
+    "train",
+]

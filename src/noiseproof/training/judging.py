@@ -1,0 +1,50 @@
+"""Contests between models for raw tables, on a sample of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import resample
+from threadpoolctl import threadpool_limits
+
+from noiseproof.evaluation import Contest, as_perturbation, contest
+
+_SMALL = 500_000  # cells
+
+
+def sample(X: Any, y: Any, max_rows: int, random_state: Any) -> tuple[Any, Any]:
+    """All rows, or so many of them at random."""
+    if len(y) <= max_rows:
+        return X, y
+    options = {"n_samples": max_rows, "random_state": random_state}
+    X, y = resample(X, y, replace=False, **options)
+    return X, y
+
+
+def judge(
+    contenders: dict[str, Any],
+    X: Any,
+    y: Any,
+    perturb: Any,
+    level: float,
+    groups: Any = None,
+    **options: Any,
+) -> Contest:
+    """Hold a contest where the perturbation acts: in the table, or behind the scaler.
+
+    Missing and deleted cells are those of the table itself; noise and attacks act on
+    what the last step of a pipeline gets.
+    """
+    options.setdefault("space", "input" if isinstance(perturb, str) else "model")
+    if as_perturbation(perturb).takes_groups:
+        options["groups"] = groups
+    with warnings.catch_warnings(), threads_for(X):
+        warnings.simplefilter("ignore")  # the scores tell how well each has done
+        return contest(contenders, X, y, perturb, level, **options)
+
+
+def threads_for(X: Any) -> Any:
+    """A context with one thread for small data, where more wait for each other."""
+    return threadpool_limits(1 if np.prod(np.shape(X)) <= _SMALL else None)

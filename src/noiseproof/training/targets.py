@@ -1,0 +1,103 @@
+"""What a target is, and whether one can learn from it."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+
+_FEW = 20  # so many different numbers may be classes
+
+
+def task_of(y: Any) -> str:
+    """Tell whether a target asks for a classification or for a regression.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The target.
+
+    Returns
+    -------
+    task : {"classification", "regression"}
+        Numbers are a quantity if they have fractions, or if more than 20 of them, and
+        more than a tenth of the rows, differ.
+
+    See Also
+    --------
+    train : Decides so if no task is given.
+
+    Examples
+    --------
+    >>> from noiseproof.training import task_of
+    >>> task_of([1, 2, 1, 1])
+    'classification'
+    >>> task_of([0.3, 1.5, 2.25])
+    'regression'
+    """
+    y = np.asarray(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of many classes, which is the question
+        kind = type_of_target(y)
+    if kind not in ("binary", "multiclass"):
+        return "regression"
+    many = y.dtype.kind in "iuf" and len(np.unique(y)) > max(_FEW, len(y) / 10)
+    return "regression" if many else "classification"
+
+
+def read_target(X: Any, y: Any, task: str | None) -> tuple[Any, str]:
+    """The target as an array and the task; one sentence if it or X does not suit."""
+    shape = np.shape(X)
+    if len(shape) != 2 or min(shape) == 0:
+        raise ValueError(
+            "X must be a table with at least one row and one column; got "
+            f"{f'shape {shape}' if shape else repr(X)}."
+        )
+    check_consistent_length(X, y)
+    missing = _missing(y)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
+            f"{missing.argmax()}; leave these rows out."
+        )
+    y = column_or_1d(y)
+    assert_all_finite(y, input_name="y")
+    task = task or task_of(y)
+    if task == "regression" and y.dtype.kind not in "iuf":
+        raise ValueError(
+            f"A regression needs numbers in y, which holds classes, such as {y[0]!s}."
+        )
+    if len(np.unique(y)) < 2:
+        raise ValueError(f"There is nothing to learn: every y is {y[0]!s}.")
+    return y, task
+
+
+def check_task(estimator: Any, y: Any, task: str) -> None:
+    """Refuse an estimator that does not suit the task, in one sentence."""
+    name = type(estimator).__name__
+    if is_regressor(estimator) == (task == "regression"):
+        return
+    if task == "classification":
+        raise ValueError(
+            f"{name} is a regressor, but the task is a classification: use a "
+            "classifier, such as DropoutLogisticRegression (dropout-logistic)."
+        )
+    raise ValueError(
+        f"y has {len(np.unique(y))} different numbers in {len(y)} rows, so it is a "
+        "quantity rather than a class: use a regressor, such as DropoutRidge "
+        f"(dropout-ridge), in place of {name}, or set the task to classification."
+    )
+
+
+def _missing(y: Any) -> Any:
+    """Which values are None, NaN, or the missing value of pandas."""
+    y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if y.dtype.kind != "O":
+        return y != y if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
+    absent = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
+    return np.array([isinstance(cell, absent) or cell != cell for cell in y], bool)
