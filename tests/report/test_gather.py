@@ -1,7 +1,6 @@
 """A summary holds what the evaluation finds, for any model and any rows."""
 
 import json
-from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -78,7 +77,7 @@ def test_intervals_hold_for_other_rows_and_other_losses(classify):
         plan = Plan(levels=[0.3], n_repeats=2, random_state=seed)
         y = y > 0 if classify else y
         scoring = "accuracy" if classify else "r2"
-        case = gathering._Case(X, y, ["a", "b"], [], scoring, plan)
+        case = gathering._Case(X, y, ["a", "b"], scoring, plan)
         return gathering._curve(Linear(classify), case, lambda: None)
 
     truth = judged(200_000, 0)[0].y[0]
@@ -328,21 +327,15 @@ def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
     assert found.certified.y[0] == found.scores["accuracy"] <= 0.9
 
 
-def _rounded(rows):
-    """Rows to look at, without what the size of a block may change in a product."""
-    return [replace(row, confidence=round(row.confidence, 8)) for row in rows]
-
-
-def test_many_rows_are_sampled_for_curves_and_certified_in_blocks(
-    monkeypatch, models, digits, summary
+def test_many_rows_are_sampled_for_curves_and_all_are_certified(
+    models, digits, summary
 ):
     _, _, X, y = digits
-    monkeypatch.setattr(gathering, "_BLOCK", 70)
     plan = Plan(levels=[0, 0.5], n_repeats=2, max_rows=50)
     found = gather(models["svc"], X, y, plan)
     assert found.data.curve_rows == 50
     whole = summary.models[2]
-    assert _rounded(found.models[0].worst_rows) == _rounded(whole.worst_rows)
+    assert found.models[0].worst_rows == whole.worst_rows
     assert found.models[0].risk == whole.risk
     text = Reader(render(found)).text
     assert "measured on 50 rows drawn at random" in text

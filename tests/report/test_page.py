@@ -12,7 +12,7 @@ import pytest
 from reading import POINTERS, Reader
 
 from noiseproof import DropoutSVC
-from noiseproof._svg import short
+from noiseproof._charts import short
 from noiseproof.report import Plan, Summary, gather, render
 from noiseproof.report.page import _asset, isolated, number
 

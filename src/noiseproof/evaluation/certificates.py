@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from noiseproof._charts import Chart, Line, Series
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
     canonical,
@@ -25,10 +26,9 @@ from noiseproof._rows import (
     zero_missing,
 )
 from noiseproof._sklearn import _safe_indexing
-from noiseproof._svg import Line
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
-from noiseproof.evaluation.results import Result, figure, frozen
+from noiseproof.evaluation.results import Result, frozen
 from noiseproof.evaluation.votes import certified_votes
 from noiseproof.groups import (
     Feature,
@@ -342,19 +342,37 @@ class Certificates(Result):
             return {self.unit: at, "unchanged": self.unchanged_at(at)}
         return {self.unit: at, "certified accuracy": self.accuracy_at(at)}
 
-    def _chart(self) -> str:
-        """Steps over budgets from 0 to behind where almost every row has changed."""
-        finite = self.budget[np.isfinite(self.budget)]
-        if not len(finite):
-            return ""
-        at = np.unique([0.0, *np.quantile(finite, _POINTS, method="lower")])
-        if np.all(at == np.round(at)):
-            at = np.append(at, at[-1] + 1)  # so that the last step can be seen
-        known = self.correct is not None
-        share = self.accuracy_at(at) if known else self.unchanged_at(at)
-        what = "certified accuracy" if known else "predictions unchanged"
-        line = Line("these rows", at.tolist(), share.tolist(), marks=[])
-        return figure([line], f"budget ({self.unit})", what, steps=True)
+    def _chart(self) -> Chart:
+        return certificate_chart({"these rows": self})
+
+
+def certificate_chart(
+    named: Mapping[str, Certificates], end: float | None = None
+) -> Chart:
+    """Steps over budgets from 0 to behind where almost every row has changed."""
+    labelled = all(each.correct is not None for each in named.values())
+    steps = [_steps(each) for each in named.values()]
+    end = max(at[-1] for at in steps) if end is None else end
+    lines = []
+    for i, (name, each) in enumerate(named.items()):
+        at = np.unique([*steps[i][steps[i] < end], end])
+        share = each.accuracy_at(at) if labelled else each.unchanged_at(at)
+        lines.append(Line(name, Series(at.tolist(), share.tolist()), i))
+    unit = next(iter(named.values())).unit
+    what = "certified accuracy" if labelled else "predictions unchanged"
+    return Chart(
+        lines, f"budget of the adversary ({unit})", what, steps=True, marks=False
+    )
+
+
+def _steps(certificates: Certificates) -> Array:
+    """Budgets at which the certified accuracy falls, and where to stop looking."""
+    finite = certificates.budget[np.isfinite(certificates.budget)]
+    if not len(finite):
+        return np.array([0.0, 1.0])
+    at = np.unique([0.0, *np.quantile(finite, _POINTS, method="lower")])
+    counted = certificates.unit in ("features", "groups")
+    return np.append(at, at[-1] + 1) if counted else at  # to see the last step
 
 
 def _labels(y: ArrayLike, n: int) -> NDArray[Any]:

@@ -18,9 +18,9 @@ from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from noiseproof._charts import dot_strip, swatch
 from noiseproof._rows import canonical, contain
 from noiseproof._sklearn import _safe_indexing
-from noiseproof._svg import dot_strip, swatch
 from noiseproof.evaluation.blending import (
     BLEND,
     HeldOut,
@@ -183,7 +183,8 @@ class Contest(Result):
             for pair, error in zip(pairs, shown["± s.e."].tolist(), strict=True)
         ]
 
-    def _chart(self) -> str:
+    def _below(self) -> str:
+        """A legend of the strips, and the verdict."""
         marks = f"{swatch(0)} damaged, ± s.e. &emsp; {swatch(1)} clean"
         return f"<p>{marks}</p><p>{escape(self.verdict)}</p>"
 

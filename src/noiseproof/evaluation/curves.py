@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
+from noiseproof._charts import Chart, Line, Series
 from noiseproof._rows import Container, canonical, contain
-from noiseproof._svg import Line
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import (
@@ -28,7 +27,7 @@ from noiseproof.evaluation.models import (
 )
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
-from noiseproof.evaluation.results import Result, figure, frozen
+from noiseproof.evaluation.results import Result, frozen, half_width
 from noiseproof.groups import Groups, column_groups, feature_names, features_behind
 from noiseproof.noise import Noise
 
@@ -265,15 +264,8 @@ class RobustnessCurve(Result):
 
         NaN where there is one repeat only, which says nothing about the spread.
         """
-        half = self._half_width()
+        half = half_width(self.scores, self.confidence)
         return self.mean - half, self.mean + half
-
-    def _half_width(self) -> Array:
-        n = self.n_repeats
-        if n == 1:
-            return np.full(self.mean.shape, np.nan)
-        quantile = stdtrit(n - 1, (1 + self.confidence) / 2)  # of Student's t
-        return np.asarray(quantile * self.scores.std(axis=2, ddof=1) / np.sqrt(n))
 
     @property
     def rows(self) -> list[CurveRow]:
@@ -332,7 +324,7 @@ class RobustnessCurve(Result):
 
     def _overview(self) -> dict[str, Any]:
         """Levels down, models across: mean ± half the interval."""
-        spread = self._half_width()
+        spread = half_width(self.scores, self.confidence)
         columns = {
             name: [
                 f"{mean:.3f}" + (f" ± {half:.3f}" if self.n_repeats > 1 else "")
@@ -342,24 +334,16 @@ class RobustnessCurve(Result):
         }
         return {"level": [f"{level:g}" for level in self.levels], **columns}
 
-    def _chart(self) -> str:
+    def _chart(self) -> Chart:
+        """Means by level, with their intervals if there are several draws."""
         order = np.argsort(self.levels)
-        if len(order) < 2:
-            return ""
-        x, means = self.levels[order].tolist(), self.mean
-        low, high = self.interval if self.n_repeats > 1 else (means, means)
+        x = self.levels[order].tolist()
+        drawn = [self.mean, *(self.interval if self.n_repeats > 1 else ())]
         lines = [
-            Line(
-                name,
-                x,
-                means[i, order].tolist(),
-                low=low[i, order].tolist(),
-                high=high[i, order].tolist(),
-                number=i,
-            )
+            Line(name, Series(x, *(part[i, order].tolist() for part in drawn)), i)
             for i, name in enumerate(self.models)
         ]
-        return figure(lines, self.label, self.scoring.replace("_", " "))
+        return Chart(lines, self.label, self.scoring.replace("_", " "))
 
 
 class _Stage(NamedTuple):

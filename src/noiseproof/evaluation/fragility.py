@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
+from noiseproof._charts import dot_strip
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
 from noiseproof._sklearn import _safe_indexing
-from noiseproof._svg import dot_strip
 from noiseproof.evaluation.linear import (
     LinearView,
     check_fate,

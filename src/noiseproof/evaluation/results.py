@@ -7,14 +7,15 @@ dictionary fit for JSON, a readable `repr` and a table in a notebook, with a pic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
-from noiseproof._svg import Line, line_chart, swatch
+from noiseproof._charts import Chart, swatch, to_svg
 
 Table = Mapping[str, ArrayLike]
 
@@ -29,12 +30,24 @@ def frozen(values: ArrayLike) -> NDArray[Any]:
     return array
 
 
+def half_width(values: NDArray[Any], confidence: float = 0.95) -> Any:
+    """Half of the interval of a mean over the last axis, from Student's t.
+
+    NaN for a single value, which says nothing about the spread.
+    """
+    n = values.shape[-1]
+    if n == 1:
+        return np.full(values.shape[:-1], np.nan)
+    quantile = stdtrit(n - 1, (1 + confidence) / 2)
+    return quantile * values.std(axis=-1, ddof=1) / np.sqrt(n)
+
+
 class Result:
     """A tidy table with a title. Subclasses are dataclasses that give the two.
 
     Derive with `@dataclass(frozen=True, repr=False, eq=False)`, keep arrays by
     `frozen`, and override `_columns` and `_title`; `_overview` where the whole table is
-    too long to be read; and `_chart` or `_strips` for a picture in notebooks.
+    too long to be read; and `_chart` or `_strips` for a picture.
 
     Examples
     --------
@@ -115,28 +128,32 @@ class Result:
         return (
             f'<table><caption style="text-align: left; white-space: nowrap">'
             f"{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{self._chart()}"
+            f"<tbody>{body}</tbody></table>{self._below()}"
         )
 
-    def _chart(self) -> str:
-        """HTML below the table in a notebook; none by default."""
-        return ""
+    def _chart(self) -> Chart | None:
+        """What can be drawn; none by default."""
+        return None
+
+    def _below(self) -> str:
+        """HTML below the table in a notebook: the chart, if it has a line."""
+        chart = self._chart()
+        return _figure(chart) if chart and len(chart.lines[0].series.x) > 1 else ""
 
     def _strips(self) -> list[str]:
         """A picture for each row of the overview, as HTML; none by default."""
         return []
 
 
-def figure(lines: Sequence[Line], *words: str, steps: bool = False) -> str:
-    """A line chart for a notebook; if there are several lines with their names."""
+def _figure(chart: Chart) -> str:
+    """A chart for a notebook; if there are several lines with their names."""
     names = (
         f'<span style="white-space: nowrap">{swatch(line.number)} {escape(line.name)}'
         "</span>"
-        for line in lines
+        for line in chart.lines
     )
-    legend = " &emsp; ".join(names) if len(lines) > 1 else ""
-    chart = line_chart(lines, *words, steps=steps)
-    return f'<div style="max-width: 640px">{legend}{chart}</div>'
+    legend = " &emsp; ".join(names) if len(chart.lines) > 1 else ""
+    return f'<div style="max-width: 640px">{legend}{to_svg(chart)}</div>'
 
 
 def _ends(items: list[str]) -> list[str]:

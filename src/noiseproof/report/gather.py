@@ -1,12 +1,12 @@
 """Find out everything that a report shows.
 
-Clean scores and certificates are of all rows, a block at a time. What needs predictions
-again and again (curves, attacks, costs) is measured on a sample of them.
+Clean scores and certificates are of all rows. What needs predictions again and again
+(curves, costs) is measured on a sample of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import permutations
@@ -15,12 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
-from sklearn.utils import gen_batches
 
-from noiseproof._pipelines import transform, unwrap
+from noiseproof._charts import Series
 from noiseproof._rows import canonical, density, n_missing
 from noiseproof._sklearn import _safe_indexing
 from noiseproof._version import versions
@@ -28,6 +26,8 @@ from noiseproof.evaluation import (
     Certificates,
     certify,
     feature_fragility,
+    half_width,
+    last_step,
     progress_bar,
     read_models,
     robustness_curve,
@@ -38,7 +38,6 @@ from noiseproof.report.summary import (
     DataSummary,
     ModelSummary,
     Numbers,
-    Series,
     Summary,
     WorstRow,
 )
@@ -65,11 +64,9 @@ _SHOWN, _SHOWN_ROWS = 12, 5  # features and groups of highest cost, and worst ro
 _DIGITS = 9  # of a confidence that rank rows; the last bits depend on the processor
 _FEW = 12  # classes that are shown one by one
 _DESCRIBED = 600  # letters of a model's description
-_BLOCK = 20_000  # rows at a time, where little beside X shall be in memory
 _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not linear
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
 _PAIR = "pair of groups"
-_SURE = 0.975  # two-sided confidence of 95 %
 
 _Tick = Callable[[], None]
 _Parts = NDArray[np.float64]  # what each row adds to a score, whose mean they are
@@ -205,7 +202,9 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
         for name, model in named.items():
             whole, certificates = _on_all_rows(name, model, case)
             tick()
-            measured, own = _on_some_rows(model, few, certificates, tick)
+            voted = "median_changed" in whole
+            linear = certificates is not None and not voted
+            measured, own = _on_some_rows(model, few, linear, tick)
             tick()
             found.append(ModelSummary(name, **whole, **measured))
             proofs.append(certificates)
@@ -220,8 +219,7 @@ class _Case:
 
     X: Any
     y: NDArray[Any]
-    columns: list[str]  # of the table
-    features: list[Feature]  # of X, which are the columns until `seen_by` a pipeline
+    columns: list[str]
     scoring: str
     plan: Plan
 
@@ -247,38 +245,31 @@ class _Case:
             )
         columns = [str(name) for name in names]
         column_groups((), columns, plan.groups)  # bad groups cost no work
-        return cls(X, y, columns, [Feature(n, n) for n in columns], scoring, plan)
+        return cls(X, y, columns, scoring, plan)
 
     def sample(self, at_most: int) -> _Case:
         """All rows, or so many of them at random, in their order."""
         if len(self.y) <= at_most:
             return self
         rng = np.random.default_rng(self.plan.random_state)
-        return self.pick(np.sort(rng.choice(len(self.y), at_most, replace=False)))
-
-    def blocks(self) -> Iterator[_Case]:
-        """Consecutive rows."""
-        return map(self.pick, gen_batches(len(self.y), _BLOCK))
-
-    def pick(self, rows: Any) -> _Case:
-        """Some of the rows."""
+        rows = np.sort(rng.choice(len(self.y), at_most, replace=False))
         return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
 
-    def seen_by(self, model: Any, proof: bool = False) -> tuple[Any, _Case]:
-        """The model and the rows in the space where features are deleted.
+    def features(self, model: Any) -> list[Feature]:
+        """What the last step of a pipeline gets."""
+        one_row = _safe_indexing(self.X, np.arange(1))
+        return features_behind(
+            model, self.columns, last_step(model, one_row)[1].shape[1]
+        )
 
-        A proof counts features that read as zero. A missing cell does so behind scalers
-        and encoders only; in the data zero would be a value like any other.
+    @property
+    def proof_space(self) -> str:
+        """Where certificates count features, which read as zero there.
+
+        A missing cell does so behind scalers and encoders only; in the data zero would
+        be a value like any other.
         """
-        known = proof and self.plan.deleted_as == "nan"
-        if self.plan.space == "input" and not known:
-            return model, self
-        steps, last = unwrap(model)
-        if not steps:
-            return last, self
-        X = transform(steps, self.X)
-        features = features_behind(model, self.columns, X.shape[1])
-        return last, replace(self, X=X, features=features)
+        return "model" if self.plan.deleted_as == "nan" else self.plan.space
 
 
 def _scoring(models: Mapping[str, Any], y: NDArray[Any]) -> str:
@@ -299,27 +290,19 @@ def _is_regressor(model: Any, y: NDArray[Any]) -> bool:
 
 
 def _on_some_rows(
-    model: Any, few: _Case, certificates: Certificates | None, tick: _Tick
+    model: Any, few: _Case, linear: bool, tick: _Tick
 ) -> tuple[dict[str, Any], _Parts]:
     """The curve and all costs of one model; and what each row adds to the curve."""
-    last, seen = few.seen_by(model)
-    deletion, parts = _curve(last, seen, tick)
-    linear = certificates is not None and certificates.deletion_budget is None
+    deletion, parts = _curve(model, few, tick)
     costs: dict[str, Numbers] = {}
-    costs["feature"], cost_rows = _costs(last, seen, None, linear)
+    costs["feature"], cost_rows = _costs(model, few, None, linear)
     if few.plan.groups is not None:
-        alone = costs["group"] = _costs(last, seen, few.plan.groups, linear)[0]
-        costs[_PAIR], _ = _costs(last, seen, few.plan.groups, False, pairs=True)
+        alone = costs["group"] = _costs(model, few, few.plan.groups, linear)[0]
+        costs[_PAIR], _ = _costs(model, few, few.plan.groups, False, pairs=True)
         costs["alone"] = {
             f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
         }
-    found = {
-        "n_features": few.pick(slice(1)).seen_by(model, proof=True)[1].X.shape[1],
-        "deletion": deletion,
-        "costs": costs,
-        "cost_rows": cost_rows,
-    }
-    return found, parts
+    return {"deletion": deletion, "costs": costs, "cost_rows": cost_rows}, parts
 
 
 class _RowScores:
@@ -362,26 +345,17 @@ def _curve(model: Any, case: _Case, tick: _Tick) -> tuple[Series, _Parts]:
             n_repeats=plan.n_repeats,
             random_state=plan.random_state,
             deleted_as=plan.deleted_as,
+            space=plan.space,
             n_jobs=plan.n_jobs,
             progress=lambda done, total: tick(),
         )
         means.append(float(curve.mean[0, 0]))
         parts.append(kept.mean())
-    found = Series(tuple(levels), tuple(means))
+    ends: Any = (None, None)
     if len(case.y) > 1:
-        y, half = np.array(means), _half_width(np.array(parts))
-        found = replace(
-            found, low=tuple((y - half).tolist()), high=tuple((y + half).tolist())
-        )
-    return found, np.array(parts)
-
-
-def _half_width(parts: _Parts) -> Any:
-    """Half of the 95 % interval of a mean over rows, along the last axis."""
-    n = parts.shape[-1]
-    if n < 2:
-        return np.full(parts.shape[:-1], np.inf)
-    return stdtrit(n - 1, _SURE) * parts.std(axis=-1, ddof=1) / np.sqrt(n)
+        y, half = np.array(means), half_width(np.array(parts))
+        ends = tuple((y - half).tolist()), tuple((y + half).tolist())
+    return Series(tuple(levels), tuple(means), *ends), np.array(parts)
 
 
 def _leaders(parts: _Parts) -> tuple[tuple[int, ...], ...]:
@@ -390,8 +364,8 @@ def _leaders(parts: _Parts) -> tuple[tuple[int, ...], ...]:
     for own in parts.swapaxes(0, 1):  # models, rows
         order = np.argsort(-own.mean(axis=1), kind="stable")
         gaps = own[order[0]] - own[order]
-        near = gaps.mean(axis=1) <= _half_width(gaps)
-        found.append(tuple(order[near].tolist()))
+        behind = gaps.mean(axis=1) > half_width(gaps)  # never, if there is one row
+        found.append(tuple(order[~behind].tolist()))
     return tuple(found)
 
 
@@ -403,7 +377,12 @@ def _costs(
     A linear model needs no new prediction; others predict all rows once per column, so
     they see fewer rows where there are many columns, and nothing where too few.
     """
-    together: Any = column_groups(case.features, case.columns, groups)
+    features = [Feature(name, name) for name in case.columns]
+    if case.plan.space == "model":
+        features = case.features(model)
+        model, X = last_step(model, case.X)
+        case = replace(case, X=X)
+    together: Any = column_groups(features, case.columns, groups)
     n = len(together) * (len(together) - 1) // 2 if pairs else len(together)
     if not n:  # the model sees nothing of them
         return {}, len(case.y)
@@ -434,31 +413,26 @@ def _on_all_rows(
         "description": text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
         "scores": scores,
         "recalls": recalls,
+        "n_features": len(case.columns),
     }
+    if case.proof_space == "model":
+        found["n_features"] = len(case.features(model))
     if case.scoring != "accuracy":
         return found | {"why_uncertified": "Certificates are for classifiers."}, None
-    parts, sure = [], []
-    for block in case.blocks():
-        last, seen = block.seen_by(model, proof=True)
-        try:
-            # without the features that go, which would fill the memory
-            parts.append(replace(certify(last, seen.X, seen.y), changes=None))
-        except TypeError as error:  # not linear, and it says why
-            return found | {"why_uncertified": str(error)}, None
-        sure.append(_confidence(last, seen.X))
-    voted = parts[0].deletion_budget is not None
-    names = ["budget", "exact", "prediction", "correct", *["deletion_budget"] * voted]
-    kept = {one: np.concatenate([getattr(p, one) for p in parts]) for one in names}
-    if voted:
-        found["median_changed"] = _median(kept["budget"])
-        kept["budget"] = kept["deletion_budget"]
-    certificates = Certificates(**kept, unit=parts[0].unit)
-    found["worst_rows"] = _worst_rows(model, case, certificates, np.concatenate(sure))
-    found["gives_probabilities"] = hasattr(last, "predict_proba")
-    return found, certificates
+    try:
+        proofs = certify(model, case.X, case.y, space=case.proof_space)
+    except TypeError as error:  # not linear, and it says why
+        return found | {"why_uncertified": str(error)}, None
+    if proofs.deletion_budget is not None:
+        found["median_changed"] = _median(proofs.budget)
+        proofs = replace(proofs, budget=proofs.deletion_budget)
+    found["worst_rows"] = _worst_rows(model, case, proofs)
+    found["gives_probabilities"] = hasattr(model, "predict_proba")
+    return found, proofs
 
 
 def _median(budget: _Parts) -> float | None:
+    """The median, or None if no deletion changes half of the rows."""
     median = float(np.quantile(budget, 0.5, method="lower"))
     return median if np.isfinite(median) else None
 
@@ -476,43 +450,38 @@ def _confidence(model: Any, X: Any) -> _Parts:
     return np.asarray(top[:, -1] - top[:, -2])
 
 
-def _worst_rows(
-    model: Any, case: _Case, found: Certificates, sure: _Parts
-) -> tuple[WorstRow, ...]:
+def _worst_rows(model: Any, case: _Case, found: Certificates) -> tuple[WorstRow, ...]:
     """Rows of the surer half that change with the fewest features, surest first.
 
     Of a row that is a close call anyway it is no news that one feature decides on it.
     """
+    sure = _confidence(model, case.X).round(_DIGITS)
     known = not np.isnan(sure).any()
-    sure = sure.round(_DIGITS)
     surer = sure >= np.median(sure) if known else np.ones(len(sure), dtype=bool)
     rows = np.flatnonzero(np.isfinite(found.budget) & surer)
     rows = rows[np.lexsort((-sure[rows], found.budget[rows]))][:_SHOWN_ROWS]
-    if not len(rows):
-        return ()
-    last, seen = case.pick(rows).seen_by(model, proof=True)
-    again = certify(last, seen.X, seen.y)
+    names = case.columns
+    if case.proof_space == "model":
+        names = [feature.name for feature in case.features(model)]
     return tuple(
         WorstRow(
-            row=int(row),
-            label=str(seen.y[i]),
-            prediction=str(found.prediction[row]),
-            budget=float(found.budget[row]),
-            confidence=float(sure[row]) if known else None,
+            row=i,
+            label=str(case.y[i]),
+            prediction=str(found.prediction[i]),
+            budget=float(found.budget[i]),
+            confidence=float(sure[i]) if known else None,
             features=()
-            if again.changes is None
-            else tuple(seen.features[j].name for j in again.deletion(i)),
+            if found.changes is None
+            else tuple(names[j] for j in found.deletion(i)),
         )
-        for i, row in enumerate(rows)
+        for i in rows.tolist()
     )
 
 
 def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
     """Clean scores by metric, and the recall of each class if there are few."""
     y = case.y
-    prediction = np.concatenate(
-        [np.asarray(model.predict(block.X)) for block in case.blocks()]
-    )
+    prediction = np.asarray(model.predict(case.X))
     if prediction.shape != y.shape:
         raise TypeError(
             f"The model {name!r} must predict one value per row; its predict gives "

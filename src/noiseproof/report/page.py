@@ -15,10 +15,19 @@ from importlib.resources import files
 from typing import Any
 from unicodedata import bidirectional
 
-from noiseproof._svg import FLOOR, Line, Svg, dot_strip, line_chart, short, swatch
-from noiseproof.report.summary import ModelSummary, Series, Summary
+from noiseproof._charts import (
+    FLOOR,
+    Chart,
+    Line,
+    Series,
+    Svg,
+    dot_strip,
+    short,
+    swatch,
+    to_svg,
+)
+from noiseproof.report.summary import ModelSummary, Summary
 
-_COLOURS = 8  # of the style sheet
 _HALF = 0.5  # of the features are gone: the level to compare models at
 _FEW = 12  # classes whose sizes are listed
 _TURNING = {"R", "AL", "RLE", "RLO", "LRE", "LRO", "PDF", "RLI", "LRI", "FSI", "PDI"}
@@ -61,8 +70,7 @@ def render(summary: Summary) -> str:
             "The report needs Jinja2: pip install 'noiseproof[report]'."
         ) from error
     s = isolated(summary)
-    rules = (  # a colour for each model, and the toggles, which so need no script
-        f".c{i}{{color:var(--c-{i % _COLOURS})}}\n"
+    rules = (  # the toggles of the models, which so need no script
         f"body:has(#show-{i}:not(:checked)) .m{i}{{display:none}}\n"
         for i in range(len(s.models))
     )
@@ -82,18 +90,20 @@ def render(summary: Summary) -> str:
     env.filters["breakable"] = lambda name: Markup(
         str(escape(name)).replace("_", "_<wbr>")
     )
-    env.globals |= {"chart": line_chart, "swatch": swatch}
+    env.globals |= {"to_svg": to_svg, "swatch": swatch}
     page = env.get_template("page.html")
     return page.render(
-        s=s, style=style, script=script, policy=policy, **_said(s)
+        s=s, style=style, script=script, policy=policy, **_contents(s)
     ).lstrip()
 
 
 def _asset(name: str) -> str:
+    """A file of the page."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
+    """Its hash, as a policy of the page names it."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return "sha256-" + base64.b64encode(digest).decode("ascii")
 
@@ -118,6 +128,7 @@ def isolated(thing: Any) -> Any:
 
 
 def _isolated_text(text: str) -> str:
+    """A text between marks of isolation, if it needs them."""
     if text.isascii() or _TURNING.isdisjoint(map(bidirectional, text)):
         return text
     kept, depth = [], 0
@@ -139,13 +150,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
-def _said(s: Summary) -> dict[str, Any]:
+def _contents(s: Summary) -> dict[str, Any]:
     """What the page says, by the names of the template."""
     metric = "R²" if s.scoring == "r2" else s.scoring
     every = range(len(s.models))
     answer = "most frequent class" if s.data.classes else "mean"
-    proven = [i for i in every if s.models[i].certified is not None]
-    risks = {i: _known(s.models[i].risk) for i in proven}
+    proofs = [
+        Line(m.name, m.certified, i) for i, m in enumerate(s.models) if m.certified
+    ]
+    proven = [line.number for line in proofs]
+    risks = {i: s.models[i].risk or Series((), ()) for i in proven}
     longest = max((risk.x for risk in risks.values()), key=len, default=())
     largest = sorted(s.data.classes.items(), key=lambda item: -item[1])
     sizes = [f"{name} ({size:,})" for name, size in largest[:_FEW]]
@@ -154,15 +168,21 @@ def _said(s: Summary) -> dict[str, Any]:
         "metric": metric,
         "all": every,
         "verdict": _verdict(s, metric, f"always giving the {answer}"),
-        "curves": [_line(i, m, m.deletion) for i, m in enumerate(s.models)],
-        "chance": (f"always the {answer}", s.data.chance),
+        "curves": Chart(
+            [Line(m.name, m.deletion, i) for i, m in enumerate(s.models)],
+            f"share of {s.lost}",
+            metric,
+            reference=(f"always the {answer}", s.data.chance),
+        ),
         "cut_off": min(min(m.deletion.y) for m in s.models) < FLOOR,
         "columns": _columns(s, metric),
         "recalls": [
             (c, {i: number(s.models[i].recalls[c]) for i in every}) for c in labels
         ],
         "proven": proven,
-        "proofs": [_line(i, s.models[i], s.models[i].certified) for i in proven],
+        "proofs": Chart(
+            proofs, "features lost in every row", "certified accuracy", steps=True
+        ),
         "proof_notes": list(_proof_notes(s)),
         "risks": [
             (short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)})
@@ -175,24 +195,14 @@ def _said(s: Summary) -> dict[str, Any]:
     }
 
 
-def _known(series: Series | None) -> Series:
-    return Series((), ()) if series is None else series
-
-
-def _line(i: int, model: ModelSummary, own: Series | None) -> Line:
-    own = _known(own)
-    return Line(model.name, own.x, own.y, own.low, own.high, number=i)
-
-
-def _points(lines: Sequence[Line]) -> Iterator[tuple[str, dict[int, str]]]:
+def _points(chart: Chart) -> Iterator[tuple[str, dict[int, str]]]:
     """The numbers of a chart, a row for each x."""
-    for k, x in enumerate(lines[0].x):
+    for k, x in enumerate(chart.lines[0].series.x):
         cells = {}
-        for line in lines:
-            cells[line.number] = number(line.y[k])
-            if line.low is not None and line.high is not None:
-                half = (line.high[k] - line.low[k]) / 2
-                cells[line.number] += f" ± {number(half)}"
+        for _, own, i in chart.lines:
+            cells[i] = number(own.y[k])
+            if own.low is not None and own.high is not None:
+                cells[i] += f" ± {number((own.high[k] - own.low[k]) / 2)}"
         yield short(x), cells
 
 
@@ -285,6 +295,7 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
 
 
 def _median(model: ModelSummary) -> str:
+    """What it takes to change a typical prediction."""
     if model.certified is None:
         return "unknown"
     return "it never can" if model.median_budget is None else short(model.median_budget)
@@ -306,6 +317,7 @@ def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
 
 
 def _proof_notes(s: Summary) -> Iterator[str]:
+    """What certificates say beside the chart, and of whom there are none."""
     inexact = sum(m.inexact for m in s.models)
     if inexact:
         yield f"{inexact:,} certificates are lower bounds: exact ones may be higher."
@@ -325,6 +337,7 @@ def _proof_notes(s: Summary) -> Iterator[str]:
 
 
 def _tiles(s: Summary) -> Iterator[tuple[str, str]]:
+    """Facts about the data."""
     about = s.data
     yield "rows", f"{about.rows:,}"
     yield "features", f"{about.features:,}"

@@ -11,21 +11,9 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
+from noiseproof._charts import Series
+
 Numbers = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Series:
-    """Numbers y against x, with the ends of their intervals where there are any."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] | None = None
-    high: tuple[float, ...] | None = None
-
-    def nearest(self, x: float) -> int:
-        """Where x is, or the number next to it."""
-        return min(range(len(self.x)), key=lambda i: abs(self.x[i] - x))
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from noiseproof.evaluation.certificates import Certificates, certify
+from noiseproof.evaluation.certificates import (
+    Certificates,
+    certificate_chart,
+    certify,
+)
 from noiseproof.evaluation.models import read_models
-from noiseproof.evaluation.plots.style import Display, line_style, tidy
-
-_ENOUGH = 0.02  # curves are drawn to where less than this share of the rows holds
-_MARKS = 8
+from noiseproof.evaluation.plots.style import Display, draw
 
 
 class CertificateDisplay(Display):
@@ -111,30 +111,18 @@ class CertificateDisplay(Display):
             Itself.
         """
         named = self._named()
-        first = next(iter(named.values()))
-        labelled = all(each.correct is not None for each in named.values())
-        end = max(map(_end, named.values())) if max_budget is None else max_budget
+        chart = certificate_chart(named, max_budget)
         ax = self._draw_on(ax)
-        self.lines_ = []
-        for i, (name, each) in enumerate(named.items()):
-            at = np.unique(np.concatenate([[0.0, end], each.budget]))
-            at = at[at <= end]
-            share = each.accuracy_at(at) if labelled else each.unchanged_at(at)
-            style = {**line_style(i), "markevery": max(1, len(at) // _MARKS)}
-            self.lines_ += ax.plot(
-                at, share, label=name or None, drawstyle="steps-post", **style
-            )
-        ax.set(xlim=(0, end or 1), ylim=(0, 1.02))
-        if first.unit in ("features", "groups"):
+        self.lines_, _ = draw(ax, chart)
+        ax.set(xlim=(0, chart.lines[0].series.x[-1] or 1), ylim=(0, 1.02))
+        if next(iter(named.values())).unit in ("features", "groups"):
             ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_xlabel(f"budget of the adversary ({first.unit})")
-        ax.set_ylabel("certified accuracy" if labelled else "predictions unchanged")
-        tidy(ax)
         if any(named):
             ax.legend(frameon=False)
         return self
 
     def _named(self) -> Mapping[str, Certificates]:
+        """The certificates by name, which must count the same."""
         given = self.certificates
         named = {"": given} if isinstance(given, Certificates) else dict(given)
         if len({each.unit for each in named.values()}) != 1:
@@ -143,13 +131,3 @@ class CertificateDisplay(Display):
                 "radius."
             )
         return named
-
-
-def _end(certificates: Certificates) -> float:
-    """The budget at which hardly any prediction holds, or the last that matters."""
-    finite = np.sort(certificates.budget[np.isfinite(certificates.budget)])
-    if not len(finite):
-        return 1.0
-    enough = int(np.ceil((1 - _ENOUGH) * len(finite))) - 1
-    counts = certificates.unit in ("features", "groups")
-    return float(finite[enough]) + counts  # one more, to see the last step

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
-from noiseproof.evaluation.plots.style import Display, line_style, tidy
+from noiseproof.evaluation.plots.style import Display, draw
 
 
 class RobustnessCurveDisplay(Display):
@@ -123,22 +122,9 @@ class RobustnessCurveDisplay(Display):
         display : RobustnessCurveDisplay
             Itself.
         """
-        curve = self.curve
-        order = np.argsort(curve.levels)
-        levels = curve.levels[order]
         ax = self._draw_on(ax)
-        self.lines_, self.bands_ = [], []
-        for i, ends in enumerate(zip(curve.models, *curve.interval, strict=True)):
-            name, low, high = ends
-            style = line_style(i)
-            self.lines_ += ax.plot(levels, curve.mean[i, order], label=name, **style)
-            if curve.n_repeats > 1:
-                band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
-                self.bands_.append(
-                    ax.fill_between(levels, low[order], high[order], **band)
-                )
-        ax.set(xlabel=curve.label, ylabel=curve.scoring.replace("_", " "))
-        tidy(ax)
-        title = f"mean, {curve.confidence:.0%} interval" if self.bands_ else None
+        self.lines_, self.bands_ = draw(ax, self.curve._chart())
+        interval = f"mean, {self.curve.confidence:.0%} interval"
+        title = interval if self.bands_ else None
         ax.legend(frameon=False, title=title, alignment="left")
         return self

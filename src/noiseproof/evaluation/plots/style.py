@@ -1,19 +1,20 @@
-"""One look for all displays: few lines, colours that colour-blind people can tell.
+"""Charts on the axes of matplotlib, in one look: few lines, and colours as in reports.
 
-The colours are those of Okabe and Ito, in an order in which neighbours also differ in
-lightness; each comes with a line style and a marker of its own, so that a copy in black
-and white can be read as well.
+Each line also has a style and a marker of its own, so that a copy in black and white
+can be read as well.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+from noiseproof._charts import COLOURS, Chart
+
 _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h")
+_MARKS = 8  # on a line of steps
 
-ACCENT, QUIET = _COLOURS[0], "#999999"
+ACCENT, QUIET = COLOURS[0], "#999999"
 
 
 class Display:
@@ -39,7 +40,7 @@ class Display:
 def line_style(i: int) -> dict[str, Any]:
     """Colour, line style and marker of the i-th line, for `Axes.plot`."""
     return {
-        "color": _COLOURS[i % len(_COLOURS)],
+        "color": COLOURS[i % len(COLOURS)],
         "linestyle": _LINES[i % len(_LINES)],
         "marker": _MARKERS[i % len(_MARKERS)],
         "linewidth": 1.8,
@@ -52,3 +53,20 @@ def tidy(ax: Any, grid: str = "both") -> None:
     ax.grid(axis=grid, color="#DDDDDD", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def draw(ax: Any, chart: Chart) -> tuple[list[Any], list[Any]]:
+    """Draw a chart; its lines, and the bands of their intervals."""
+    lines, bands = [], []
+    for name, series, number in chart.lines:
+        style = line_style(number)
+        if chart.steps:
+            style |= {"drawstyle": "steps-post"}
+            style |= {"markevery": max(1, len(series.x) // _MARKS)}
+        lines += ax.plot(series.x, series.y, label=name or None, **style)
+        if series.low is not None:
+            band = {"color": style["color"], "alpha": 0.18, "linewidth": 0}
+            bands.append(ax.fill_between(series.x, series.low, series.high, **band))
+    ax.set(xlabel=chart.x_name, ylabel=chart.y_name)
+    tidy(ax)
+    return lines, bands

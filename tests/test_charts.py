@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import Reader
 
-from noiseproof._svg import Line, dot_strip, line_chart, nice_ticks, scale, swatch
+from noiseproof._charts import (
+    Chart,
+    Line,
+    Series,
+    dot_strip,
+    nice_ticks,
+    scale,
+    swatch,
+    to_svg,
+)
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -40,8 +49,8 @@ def _path(svg):
 
 
 def test_points_lie_at_their_numbers():
-    line = Line("one", (0, 1, 2), (0.0, 1.0, 0.5), (0.0, 0.9, 0.4), (0.1, 1.0, 0.6))
-    svg = line_chart([line], "x", "y", reference=("chance", 0.5))
+    series = Series((0, 1, 2), (0.0, 1.0, 0.5), (0.0, 0.9, 0.4), (0.1, 1.0, 0.6))
+    svg = to_svg(Chart([Line("one", series)], "x", "y", reference=("chance", 0.5)))
     Reader(svg)
     places = re.search('data-x="([^"]+)"', svg)[1].split()
     points = [tuple(map(float, p.split(","))) for p in re.split("[ML]", _path(svg))[1:]]
@@ -56,13 +65,15 @@ def test_points_lie_at_their_numbers():
 
 
 def test_steps_hold_their_height_until_the_next_x():
-    svg = line_chart([Line("one", (0, 1), (1.0, 0.0))], "x", "y", steps=True)
+    line = Line("one", Series((0, 1), (1.0, 0.0)))
+    svg = to_svg(Chart([line], "x", "y", steps=True))
     assert re.fullmatch(r"M[\d.,]+H[\d.]+V[\d.]+", _path(svg))
 
 
 def test_names_stay_text_in_charts():
     evil = '"><script>alert(1)</script>&'
-    svg = line_chart([Line(evil, (0, 1), (1.0, 0.0))], evil, evil, reference=(evil, 0))
+    line = Line(evil, Series((0, 1), (1.0, 0.0)))
+    svg = to_svg(Chart([line], evil, evil, reference=(evil, 0)))
     svg += dot_strip({0: 0.5}, 0.0, 1.0, [evil])
     read = Reader(svg)
     assert not [tag for tag, _ in read.elements if tag == "script"]

@@ -1,15 +1,16 @@
-"""Charts as SVG text: lines over two axes, and dots along a line.
+"""Charts: what they show, and that as SVG text.
 
-They stand in HTML as they are, in a notebook and in the report. Text and axes have the
-colour of the text around them, so they can be read on light and on dark ground. Line
-number i has a colour and a mark of its own; its colour is the attribute `color` of an
-element of class `c<i>`, which a style sheet may set in its place.
+A `Chart` describes lines over two axes. `to_svg` draws it for notebooks and the report,
+and `noiseproof.evaluation.plots` on the axes of matplotlib. The SVG stands in HTML as
+it is. Text and axes have the colour of the text around them, so they can be read on
+light and on dark ground. Line number i has a colour and a mark of its own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -18,8 +19,8 @@ FLOOR = -1.0  # an R² below this only says "useless"
 _WIDTH, _HEIGHT = 720, 370
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58, 42, _WIDTH - 16, _HEIGHT - 66  # ends of the axes
 _STEPS = (1, 2, 2.5, 5, 10)  # between ticks, times a power of 10
-# mid-tones, which the colour-blind can tell apart as well
-_COLOURS = (
+# mid-tones, for light and dark ground, which the colour-blind can tell apart as well
+COLOURS = (
     *("#2186c4", "#d9661f", "#12946f", "#c26aa0"),
     *("#8a6fe8", "#858585", "#b07d10", "#d1495b"),
 )
@@ -47,20 +48,41 @@ class Svg(str):
         return self
 
 
-class Line(NamedTuple):
-    """Numbers y against x, with the ends of their intervals where there are any.
+@dataclass(frozen=True)
+class Series:
+    """Numbers y against x, with the ends of their intervals where there are any."""
 
-    `marks` are pairs (x, y) to mark in place of all points of the line; `number`
-    decides on colour and mark.
-    """
-
-    name: str
     x: Sequence[float]
     y: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
-    marks: Sequence[tuple[float, float]] | None = None
+
+    def nearest(self, x: float) -> int:
+        """Where x is, or the number next to it."""
+        return min(range(len(self.x)), key=lambda i: abs(self.x[i] - x))
+
+
+class Line(NamedTuple):
+    """A named series; `number` decides on its colour and its mark."""
+
+    name: str
+    series: Series
     number: int = 0
+
+
+class Chart(NamedTuple):
+    """Lines over common axes.
+
+    With `steps` a line keeps its height until the next x; `reference` is a named height
+    to compare with; without `marks` only the lines are drawn.
+    """
+
+    lines: Sequence[Line]
+    x_name: str
+    y_name: str
+    steps: bool = False
+    marks: bool = True
+    reference: tuple[str, float] | None = None
 
 
 def short(number: float) -> str:
@@ -80,7 +102,7 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
 
     Examples
     --------
-    >>> from noiseproof._svg import nice_ticks
+    >>> from noiseproof._charts import nice_ticks
     >>> nice_ticks(0.37, 0.96)
     [0.2, 0.4, 0.6, 0.8, 1.0]
     >>> nice_ticks(3, 3, n=1)
@@ -97,21 +119,12 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]
 
 
-def line_chart(
-    lines: Sequence[Line],
-    x_name: str,
-    y_name: str,
-    *,
-    steps: bool = False,
-    reference: tuple[str, float] | None = None,
-) -> Svg:
-    """Lines with intervals over common axes.
-
-    The places of the first line's x are the attribute `data-x`. With `steps` a line
-    keeps its height until the next x; `reference` is a named height to compare with.
-    """
-    xs = [number for line in lines for number in line.x]
-    ys = [n for line in lines for n in (*(line.low or line.y), *(line.high or line.y))]
+def to_svg(chart: Chart) -> Svg:
+    """The chart as SVG; the places of the first line's x are the attribute `data-x`."""
+    lines, x_name, y_name, steps, marks, reference = chart
+    every = [line.series for line in lines]
+    xs = [number for own in every for number in own.x]
+    ys = [n for own in every for n in (*(own.low or own.y), *(own.high or own.y))]
     ys += [reference[1]] if reference else []
     x_ticks = [t for t in nice_ticks(min(xs), max(xs), 6) if min(xs) <= t <= max(xs)]
     if all(number == round(number) for number in xs):
@@ -121,30 +134,33 @@ def line_chart(
     x = scale(min(xs), max(xs), _LEFT, _RIGHT)
     y = scale(y_ticks[0], y_ticks[-1], _BOTTOM, _TOP)
     names = ", ".join(line.name for line in lines)
-    chart = Element(
+    svg = Element(
         "svg",
         {
             "viewBox": f"0 0 {_WIDTH} {_HEIGHT}",
             "role": "img",
             "aria-label": f"Line chart: {y_name} by {x_name}, of {names}.",
-            "data-x": " ".join(f"{x(number):.1f}" for number in lines[0].x),
+            "data-x": " ".join(f"{x(number):.1f}" for number in every[0].x),
             "class": "chart",
         },
     )
-    _axes(chart, x, y, x_ticks, y_ticks, x_name, y_name)
+    _axes(svg, x, y, x_ticks, y_ticks, x_name, y_name)
     if reference:
         name, height = reference[0], y(reference[1])
-        group = _add(chart, "g", class_="reference", opacity=0.7)
+        group = _add(svg, "g", class_="reference", opacity=0.7)
         line = _add(group, "line", x1=_LEFT, x2=_RIGHT, y1=height, y2=height)
         line.attrib |= {"stroke": "currentColor", "stroke-dasharray": "6 4"}
-    cursor = _add(chart, "line", y1=_TOP, y2=_BOTTOM, class_="cursor")
+    cursor = _add(svg, "line", y1=_TOP, y2=_BOTTOM, class_="cursor")
     cursor.set("visibility", "hidden")  # until a script moves it
     for one in lines:
-        _draw(_coloured(chart, "g", one.number, "series"), one, x, y, steps)
+        group = _coloured(svg, "g", one.number, "series")
+        _draw(group, one.series, x, y, steps)
+        if marks:
+            _marks(group, one, x, y)
     if reference:  # its name lies above the lines
         above = height - 6 if height > _TOP + 20 else height + 18
-        _text(_add(chart, "g", class_="reference"), name, _RIGHT, above, "end")
-    return Svg(tostring(chart, encoding="unicode"))
+        _text(_add(svg, "g", class_="reference"), name, _RIGHT, above, "end")
+    return Svg(tostring(svg, encoding="unicode"))
 
 
 def dot_strip(
@@ -189,6 +205,7 @@ def swatch(number: int) -> Svg:
 
 
 def _add(parent: Element, kind: str, text: Any = None, **attributes: Any) -> Element:
+    """A child with attributes: class_ is class, stroke_width is stroke-width."""
     written = {
         key.rstrip("_").replace("_", "-"): v if isinstance(v, str) else f"{v:.5g}"
         for key, v in attributes.items()
@@ -199,12 +216,13 @@ def _add(parent: Element, kind: str, text: Any = None, **attributes: Any) -> Ele
 
 
 def _coloured(parent: Element, kind: str, number: int, class_: str = "") -> Element:
-    """An element of line `number`; m<i> is for hiding it, c<i> for its colour."""
-    classes = f"{class_} m{number} c{number}".strip()
-    return _add(parent, kind, class_=classes, color=_COLOURS[number % len(_COLOURS)])
+    """An element of line `number`; a style sheet may hide all of class m<i>."""
+    classes = f"{class_} m{number}".strip()
+    return _add(parent, kind, class_=classes, color=COLOURS[number % len(COLOURS)])
 
 
 def _text(parent: Element, text: str, x: float, y: float, anchor: str) -> None:
+    """Words at a place."""
     found = _add(parent, "text", text, x=x, y=y, text_anchor=anchor)
     found.attrib |= {"fill": "currentColor", "font-size": "12.5"}
 
@@ -212,6 +230,7 @@ def _text(parent: Element, text: str, x: float, y: float, anchor: str) -> None:
 def _mark(
     parent: Element, number: int, x: float, y: float, title: str | None = None
 ) -> None:
+    """The mark of a line at a place."""
     shape, place = _SHAPES[number % len(_SHAPES)], f"translate({x:.1f} {y:.1f})"
     found = _add(parent, "path", d=shape, transform=place, class_="mark")
     found.set("fill", "currentColor")
@@ -228,6 +247,7 @@ def _axes(
     x_name: str,
     y_name: str,
 ) -> None:
+    """Ticks, their grid, and the names of both axes."""
     grid = _add(chart, "g", class_="grid", stroke="currentColor", opacity=0.15)
     axis = _add(chart, "g", class_="axis", opacity=0.8)
     for t in y_ticks:
@@ -239,25 +259,27 @@ def _axes(
     _text(axis, x_name, (_LEFT + _RIGHT) / 2, _HEIGHT - 10, "middle")
 
 
-def _draw(group: Element, line: Line, x: Scale, y: Scale, steps: bool) -> None:
-    """Interval, line and marks."""
-    if line.low is not None and line.high is not None:
-        ends = [*zip(line.x, line.high, strict=True)]
-        ends += [*zip(line.x, line.low, strict=True)][::-1]
+def _draw(group: Element, series: Series, x: Scale, y: Scale, steps: bool) -> None:
+    """Interval and line."""
+    if series.low is not None and series.high is not None:
+        ends = [*zip(series.x, series.high, strict=True)]
+        ends += [*zip(series.x, series.low, strict=True)][::-1]
         points = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in ends)
         band = _add(group, "polygon", points=points, class_="band")
         band.attrib |= {"fill": "currentColor", "opacity": "0.16"}
-    first, *rest = zip(map(x, line.x), map(y, line.y), strict=True)
+    first, *rest = zip(map(x, series.x), map(y, series.y), strict=True)
     path = f"M{first[0]:.1f},{first[1]:.1f}"
     for a, b in rest:
         path += f"H{a:.1f}V{b:.1f}" if steps else f"L{a:.1f},{b:.1f}"
     drawn = _add(group, "path", d=path, class_="line", fill="none", stroke_width=2.2)
     drawn.set("stroke", "currentColor")
-    shown = line.marks
-    if shown is None:
-        shown = [*zip(line.x, line.y, strict=True)]
-    for i, (a, b) in enumerate(shown):
+
+
+def _marks(group: Element, line: Line, x: Scale, y: Scale) -> None:
+    """A mark for each point, with its numbers as a title."""
+    own = line.series
+    for i, (a, b) in enumerate(zip(own.x, own.y, strict=True)):
         title = f"{line.name} at {short(a)}: {b:.3f}"
-        if line.low is not None and line.high is not None and line.marks is None:
-            title += f" ({line.low[i]:.3f} to {line.high[i]:.3f})"
+        if own.low is not None and own.high is not None:
+            title += f" ({own.low[i]:.3f} to {own.high[i]:.3f})"
         _mark(group, line.number, x(a), y(b), title)
