@@ -23,6 +23,7 @@ MODULES = (
     "noise",
     "attacks",
     "conditionals",
+    "training",
     "evaluation",
     "report",
     "bounds",
