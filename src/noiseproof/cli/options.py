@@ -267,6 +267,16 @@ def parse_levels(text: str) -> list[float]:
     return [int(number) if number.is_integer() else number for number in numbers]
 
 
+def judging(groups: Path | None, folds: int, seed: int, json: bool) -> dict[str, Any]:
+    """What `train` and `recommend` of the library have to know in common."""
+    return {
+        "groups": None if groups is None else read_groups(groups),
+        "cv": folds,
+        "random_state": seed,
+        "progress": False if json else None,
+    }
+
+
 def read_groups(path: Path) -> dict[str, list[str]]:
     """Columns of each sensor, from JSON or from CSV lines `sensor,column`."""
     text = path.read_text(encoding="utf-8")

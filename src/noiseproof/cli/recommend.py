@@ -20,9 +20,9 @@ from noiseproof.cli.options import (
     Seed,
     Target,
     Task,
+    judging,
     name_of,
     parse_happening,
-    read_groups,
 )
 
 
@@ -73,13 +73,8 @@ def recommend(
     from noiseproof.cli.output import check_output
 
     check_output(output, data, groups)
-    options = {
-        "groups": None if groups is None else read_groups(groups),
-        "cv": folds,
-        "random_state": seed,
-        "progress": False if json else None,
-    }
     table = TableOptions(target, drop, coerce, categorical, task, n_features)
+    options = judging(groups, folds, seed, json)
     recommended(table, data, parse_happening(expect), options, output, json)
 
 

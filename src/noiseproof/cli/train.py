@@ -36,15 +36,16 @@ from noiseproof.cli.options import (
     TrainAttack,
     Tune,
     has_level,
+    judging,
     name_of,
     parse_attack,
     parse_happening,
     parse_noise,
-    read_groups,
 )
 
 _EXPECTED = "missing:0.3"  # what a model is judged for if nothing is said
 _TUNABLE = ("noise", "C", "budget")
+_DEFAULTS = {"classification": "dropout-logistic", "regression": "dropout-ridge"}
 
 
 def train(
@@ -95,20 +96,9 @@ def train(
     data = only_file(files, cluster)
     check_output(output, *files, groups)
     table = TableOptions(target, drop, coerce, categorical, task, n_features, scale)
-    given = {
-        "noise": None if noise is None else parse_noise(noise),
-        "C": c,
-        "budget": budget,
-        "attack": None if attack is None else parse_attack(attack),
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    given, fixed = _given(noise, c, budget, attack)
     happening = parse_happening(tune or _EXPECTED)
-    options: dict[str, Any] = {
-        "groups": None if groups is None else read_groups(groups),
-        "cv": folds or 5,
-        "random_state": seed,
-        "progress": False if json else None,
-    }
+    options = judging(groups, folds or 5, seed, json)
     # without a name, what is given is given to a model of ours
     if model == "auto" or (model is None and tune is not None and not given):
         _check_auto(given, tune, cluster)
@@ -117,17 +107,13 @@ def train(
     make = partial(
         _make_estimator, given=given, random_state=seed, calibrated=cluster is None
     )
-    if model is not None:
-        make(model)  # refuses what it must before the work
-    if cluster is not None:
-        check_fits_blocks(make(model or "dropout-logistic"))
+    if model is not None or cluster is not None:  # refuse what one must before work
+        check_fits_blocks(make(model or "dropout-logistic"), cluster)
     start = time.perf_counter()
     with spread(cluster, files, partial(table.read, quiet=True)) as parts:
         rows = table.read(data, quiet=json) if parts is None else parts.sample
-        quantity = table.task_of(rows.y) == "regression"
-        name = model or ("dropout-ridge" if quantity else "dropout-logistic")
+        name = model or _DEFAULTS[table.task_of(rows.y)]
         estimator = make(name)
-        fixed = given.keys() - {noise and not has_level(noise) and "noise"}
         found = noiseproof.train(
             *(rows.X, rows.y, estimator, *happening),
             tune=tune is not None and _to_choose(estimator, fixed),
@@ -136,16 +122,28 @@ def train(
             encoder=table.encoder,
             **options,
         )
-        summary = _summary(rows, found, name)
-        if found.tuning is not None:
-            best = found.tuning.means[found.tuning.best]
-            summary |= {"tuned_for": name_of(happening), "tuned_score": best[0]}
+        summary = _summary(rows, found, name, name_of(happening))
         if parts is not None:  # the model was trained on a sample so far
             score = parts.fit(found.model)
             summary |= {"rows": parts.rows, "training_score": score}
     summary["seconds"] = round(time.perf_counter() - start, 3)
     save_trained(found.model, output, rows, summary)
     _show(summary, output, json)
+
+
+def _given(
+    noise: str | None, c: float | None, budget: float | None, attack: str | None
+) -> tuple[dict[str, Any], set[str]]:
+    """Parameters that were given, and those of them that are not to be tuned."""
+    parameters = {
+        "noise": None if noise is None else parse_noise(noise),
+        "C": c,
+        "budget": budget,
+        "attack": None if attack is None else parse_attack(attack),
+    }
+    given = {name: value for name, value in parameters.items() if value is not None}
+    law_only = noise is not None and not has_level(noise)
+    return given, set(given) - ({"noise"} if law_only else set())
 
 
 def _check_auto(given: dict[str, Any], tune: str | None, cluster: str | None) -> None:
@@ -194,11 +192,11 @@ def _to_choose(estimator: Any, fixed: Any) -> list[str]:
     return names
 
 
-def _summary(table: Any, found: Any, name: str) -> dict[str, Any]:
+def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any]:
     """What is saved with the model, and shown."""
     from sklearn.base import is_regressor
 
-    last, judged = found.model[-1], found.contest
+    last, judged, tuning = found.model[-1], found.contest, found.tuning
     summary = {
         "model": name,
         "parameters": repr(last),
@@ -209,6 +207,9 @@ def _summary(table: Any, found: Any, name: str) -> dict[str, Any]:
         "scoring": "r2" if is_regressor(last) else "accuracy",
         "described": found.description,
     }
+    if tuning is not None:
+        score, _ = tuning.means[tuning.best]
+        summary |= {"tuned_for": happening, "tuned_score": score}
     if judged is not None:
         summary["judged"] = {
             "expected": judged.expected,

@@ -161,9 +161,6 @@ def _contents(s: Summary) -> dict[str, Any]:
     proven = [line.number for line in proofs]
     risks = {i: s.models[i].risk or Series((), ()) for i in proven}
     longest = max((risk.x for risk in risks.values()), key=len, default=())
-    largest = sorted(s.data.classes.items(), key=lambda item: -item[1])
-    sizes = [f"{name} ({size:,})" for name, size in largest[:_FEW]]
-    labels = s.models[0].recalls
     return {
         "metric": metric,
         "all": every,
@@ -177,7 +174,8 @@ def _contents(s: Summary) -> dict[str, Any]:
         "cut_off": min(min(m.deletion.y) for m in s.models) < FLOOR,
         "columns": _columns(s, metric),
         "recalls": [
-            (c, {i: number(s.models[i].recalls[c]) for i in every}) for c in labels
+            (c, {i: number(s.models[i].recalls[c]) for i in every})
+            for c in s.models[0].recalls
         ],
         "proven": proven,
         "proofs": Chart(
@@ -189,10 +187,17 @@ def _contents(s: Summary) -> dict[str, Any]:
             for k, x in enumerate(longest)
         ],
         "tiles": list(_tiles(s)),
-        "classes": ", ".join([*sizes, "..."] if len(largest) > _FEW else sizes),
+        "classes": _sizes(s.data.classes),
         "costs": {kind: list(_costs(s, kind)) for kind in s.costly},
         "left_out": [*_left_out(s), *([] if proven else _proof_notes(s))],
     }
+
+
+def _sizes(classes: Mapping[str, int]) -> str:
+    """The largest classes with their numbers of rows."""
+    largest = sorted(classes.items(), key=lambda item: -item[1])
+    sizes = [f"{name} ({size:,})" for name, size in largest[:_FEW]]
+    return ", ".join([*sizes, "..."] if len(largest) > _FEW else sizes)
 
 
 def _points(chart: Chart) -> Iterator[tuple[str, dict[int, str]]]:

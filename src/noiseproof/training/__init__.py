@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from noiseproof.training.parts import TableParts
 from noiseproof.training.portfolios import portfolio
 from noiseproof.training.recommendation import Recommendation, recommend
 from noiseproof.training.targets import task_of
@@ -9,6 +10,7 @@ from noiseproof.training.trainer import Training, train
 
 __all__ = [
     "Recommendation",
+    "TableParts",
     "Training",
     "portfolio",
     "recommend",
