@@ -402,12 +402,12 @@ class TwoColumns:
 
 
 BAD = [
-    ({"delta": 0}, ValueError, "delta must lie within"),
-    ({"space": "both"}, ValueError, "space must be 'input' or 'model'"),
-    ({"deleted_as": "gone"}, ValueError, "deleted_as must be 'zero' or 'nan'"),
-    ({"n_repeats": 0}, ValueError, "n_repeats must be a whole number from 1"),
-    ({"max_rows": 0.5}, ValueError, "max_rows must be a whole number from 1"),
-    ({"random_state": None}, TypeError, "random_state must be a whole number"),
+    ({"delta": 0}, ValueError, "'delta' parameter of Plan must be a float in"),
+    ({"space": "both"}, ValueError, "'space' parameter of Plan must be a str"),
+    ({"deleted_as": "gone"}, ValueError, "'deleted_as' parameter of Plan"),
+    ({"n_repeats": 0}, ValueError, "'n_repeats' parameter of Plan must be an int"),
+    ({"max_rows": 0.5}, ValueError, "'max_rows' parameter of Plan must be an int"),
+    ({"random_state": None}, TypeError, "'random_state' parameter of Plan"),
     ({"feature_names": ["a"]}, ValueError, "feature_names must hold 2 names; got 1"),
     ({"groups": {"g": ["z"]}}, ValueError, "'g' names the feature 'z'"),
     ({"groups": {"g": []}}, ValueError, "'g' has no features"),

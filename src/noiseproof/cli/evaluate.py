@@ -66,7 +66,7 @@ def evaluate(
         --noise missing-groups --levels 0,0.3
     """
     from noiseproof.cli.files import open_models, read_for
-    from noiseproof.evaluation import as_perturbation, robustness_curve
+    from noiseproof.evaluation import as_perturbation, robustness_curve, scoring_of
 
     perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
     sensors = None if groups is None else read_groups(groups)
@@ -80,7 +80,7 @@ def evaluate(
         *(table.X, table.y, perturb),
         parse_levels(levels) if levels else _default_levels(perturb, d),
         groups=sensors if happening.takes_groups else None,
-        scoring=first.scoring_of(table.y),
+        scoring=scoring_of(first.model, table.y),
         n_repeats=repeats,
         random_state=seed,
         space="input" if isinstance(perturb, str) else "model",
@@ -121,14 +121,14 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
     """
     from sklearn.utils import resample
 
-    from noiseproof.evaluation import feature_fragility
+    from noiseproof.evaluation import feature_fragility, scoring_of
 
     X, y, rows = table.X, table.y, max(_LEAST, _PREDICTIONS // table.X.shape[1])
     if saved.takes_raw_rows and len(y) > rows:
         X, y = resample(X, y, replace=False, n_samples=rows, random_state=0)
     return feature_fragility(
         *(saved.model, X, y),
-        scoring=saved.scoring_of(table.y),
+        scoring=scoring_of(saved.model, table.y),
         **options,
     )
 

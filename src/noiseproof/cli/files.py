@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import typer
 
-from noiseproof.cli.output import note, show_notes
+from noiseproof.cli.output import listed, note, show_notes
 from noiseproof.io import is_foreign, load_with_notes, open_foreign, save
 from noiseproof.tables import (
     Table,
@@ -48,14 +48,6 @@ class Saved(NamedTuple):
         is_blend = hasattr(self.model, "named_estimators_")
         member = self.model.estimators_[0] if is_blend else self.model
         return getattr(member, "estimator_", member)
-
-    def scoring_of(self, y: Any) -> str:
-        """How to score it: as it says, or by targets with fractions if it does not."""
-        from sklearn.base import is_regressor
-
-        if hasattr(self.model, "__sklearn_tags__"):
-            return "r2" if is_regressor(self.model) else "accuracy"
-        return "r2" if np.asarray(y).dtype.kind == "f" else "accuracy"
 
     def n_features(self, X: Any) -> int:
         """Number of the features of X behind the encoder."""
@@ -173,29 +165,39 @@ def read_for(
     if labelled:
         require_target(table, path)
         _check_labels(first.model, table, path)
-    table = _without_extra(encoders, table, [s.notes.get("target") for s in saved])
-    return _aligned(saved, table)
+    return _matched(saved, table)
 
 
-def _aligned(saved: list[Saved], table: Table) -> Table:
-    """The columns that models without an encoder in front have been trained on."""
-    raw = [s.encoder for s in saved if s.takes_raw_rows]
-    names = next((list(getattr(e, "feature_names_in_", [])) for e in raw), [])
-    if not names or not hasattr(table.X, "reindex"):
+def _matched(saved: list[Saved], table: Table) -> Table:
+    """The columns that models were trained on; notes say what is not as it was there.
+
+    Models that see the table itself need all of their columns, in their order.
+    """
+    encoders = [one.encoder for one in saved if one.encoder is not None]
+    known = {n for e in encoders for n in getattr(e, "feature_names_in_", ())}
+    if not known or not table.names:
         return table
-    absent = [name for name in names if name not in table.X.columns]
+    targets = [one.notes.get("target") for one in saved]
+    extra = [name for name in table.names if name not in known and name not in targets]
+    if extra:
+        names = listed(extra, 5, repr)
+        note(f"Note: ignored, as training did not have them: {names}.")
+    raw = next((one.encoder for one in saved if one.takes_raw_rows), None)
+    if raw is None:
+        left = [name for name in table.names if name in known]
+        return replace(table, X=table.X[left]) if left else table
+    columns = list(raw.feature_names_in_)
+    absent = [name for name in columns if name not in table.names]
     if absent:
-        told = ", ".join(map(repr, absent))
-        note(f"Note: missing in every row, as the table does not have them: {told}.")
-    return replace(table, X=table.X.reindex(columns=names))
+        names = listed(absent, 5, repr)
+        note(f"Note: missing in every row, as the table does not have them: {names}.")
+    return replace(table, X=table.X.reindex(columns=columns))
 
 
 def require_target(table: Table, path: Path) -> None:
     """One clear sentence if nobody said which column is the target."""
     if table.y is None:
-        names = ", ".join(map(repr, table.names[:8])) or "no names"
-        more = " ..." if len(table.names) > 8 else ""
-        hint = f"say which with --target; it has {names}{more}"
+        hint = f"say which with --target; it has {listed(table.names, 8, repr)}"
         raise TableError(
             f"{path} has no target: {hint if table.names else 'it lacks an array y'}."
         )
@@ -207,27 +209,6 @@ def _check_labels(model: Any, table: Table, path: Path) -> None:
     if classes is not None and not np.isin(y, classes).any():
         raise TableError(
             f"{path}: no row of {table.target!r} holds a class of the model, "
-            f"{_few(classes)}; it has {_few(np.unique(y))}."
+            f"{listed(classes.tolist(), 4, repr)}; it has "
+            f"{listed(np.unique(y).tolist(), 4, repr)}."
         )
-
-
-def _few(values: Any) -> str:
-    """The first four values."""
-    shown = ", ".join(repr(value) for value in values[:4].tolist())
-    return shown + (" ..." if len(values) > 4 else "")
-
-
-def _without_extra(
-    encoders: list[TableEncoder], table: Table, targets: list[Any]
-) -> Table:
-    """The table without columns that no model was trained on, with a note."""
-    if not encoders or not table.names:
-        return table
-    known = {name for e in encoders for name in getattr(e, "feature_names_in_", [])}
-    extra = [name for name in table.names if name not in known and name not in targets]
-    if known and extra:
-        more = f" and {len(extra) - 5} more" if len(extra) > 5 else ""
-        names = ", ".join(map(repr, extra[:5]))
-        note(f"Note: ignored, as training did not have them: {names}{more}.")
-    left = [name for name in table.names if not known or name in known]
-    return replace(table, X=table.X[left]) if left else table

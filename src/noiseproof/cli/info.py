@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from noiseproof.cli.options import Json, Model
 
 
@@ -17,7 +15,7 @@ def info(model: Model, json: Json = False) -> None:
       noiseproof info model.npf
     """
     from noiseproof.cli.files import open_model
-    from noiseproof.cli.output import say, show_json
+    from noiseproof.cli.output import listed, say, show_json
 
     saved = open_model(model, foreign=False)
     training = saved.notes.get("training", {})
@@ -26,7 +24,7 @@ def info(model: Model, json: Json = False) -> None:
         "bytes": model.stat().st_size if model.is_file() else None,
         "model": training.get("described") or " ".join(repr(saved.model).split()),
         "target": saved.notes.get("target"),
-        "classes": _listed(getattr(saved.model, "classes_", ())),
+        "classes": listed(getattr(saved.model, "classes_", ()), 6),
         "trained on": f"{training['rows']:,} rows" if "rows" in training else None,
         **_columns(saved.encoder),
         **_scores(training),
@@ -43,23 +41,18 @@ def info(model: Model, json: Json = False) -> None:
 
 def _columns(encoder: Any) -> dict[str, Any]:
     """The columns that it wants, by kind."""
+    from noiseproof.cli.output import listed
+
     if encoder is None or not hasattr(encoder, "feature_names_in_"):
         return {}
     idle = set(encoder.text_columns_) | set(encoder.empty_columns_)
     numbers = [name for name in encoder.feature_names_in_ if name not in idle]
     often = [f"{n} {share:.0%}" for n, share in encoder.missing_rates_ if share > 0]
     return {
-        "numbers": _listed(numbers),
-        "text": _listed(encoder.text_columns_),
-        "missing in training": _listed(often),
+        "numbers": listed(numbers, 6),
+        "text": listed(encoder.text_columns_, 6),
+        "missing in training": listed(often, 6),
     }
-
-
-def _listed(values: Any) -> str:
-    """The first few, and how many there are."""
-    shown = ", ".join(map(str, np.asarray(values, dtype=object)[:6]))
-    more = f" and {len(values) - 6} more" if len(values) > 6 else ""
-    return shown + more
 
 
 def _scores(training: dict[str, Any]) -> dict[str, Any]:

@@ -153,17 +153,20 @@ Folds = Annotated[
 ]
 
 
-def parse_noise(text: str) -> Any:
-    """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`."""
+def parse_noise(text: str) -> tuple[Any, bool]:
+    """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`.
+
+    And whether its level is given, as it is not in `auto` or `gaussian`.
+    """
     from noiseproof.noise import NOISES, as_noise
 
     if text == "auto":
-        return "auto"
+        return "auto", False
     if "=" in text or text.endswith(".json"):
-        return _read_rates(text)
+        return _read_rates(text), True
     name, level = _split(text)
     if name == "none":
-        return 0.0
+        return 0.0, True
     if name == "" and level is not None:
         noise = as_noise(level)
     elif name in NOISES:
@@ -174,7 +177,7 @@ def parse_noise(text: str) -> Any:
             f"{', '.join(NOISES)} with a level, such as gaussian:0.1."
         )
     noise.check()
-    return level if name == "" else noise
+    return level if name == "" else noise, level is not None
 
 
 def _read_rates(text: str) -> dict[str, float]:
@@ -246,14 +249,6 @@ def name_of(happening: tuple[Any, float]) -> str:
     perturb, level = happening
     what = perturb if isinstance(perturb, str) else type(perturb).__name__
     return f"{what}:{level:g}"
-
-
-def has_level(text: str) -> bool:
-    """Whether a noise is given with its level, as `0.3`, `none` or `gaussian:0.1`."""
-    if "=" in text or text.endswith(".json"):
-        return True
-    name, level = _split(text)
-    return level is not None or name == "none"
 
 
 def parse_levels(text: str) -> list[float]:

@@ -8,7 +8,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ def show_json(value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
     if hasattr(value, "tolist"):  # NumPy's numbers and arrays
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -87,16 +88,18 @@ def show_notes(notes: Sequence[Any]) -> None:
     if not notes:
         return
     note("Notes on the columns:")
-    columns = {"column": [_few(one.columns) for one in notes]}
+    columns = {"column": [listed(one.columns, 3) for one in notes]}
     columns["what was found"] = [one.finding for one in notes]
     if any(one.answer for one in notes):
         columns["option"] = [one.answer for one in notes]
     show_table(columns, words=True, file=sys.stderr)
 
 
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+def listed(values: Iterable[Any], most: int, show: Callable[[Any], str] = str) -> str:
+    """The first values, and how many more there are."""
+    shown = [show(value) for value in values]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> None:

@@ -35,7 +35,6 @@ from noiseproof.cli.options import (
     Task,
     TrainAttack,
     Tune,
-    has_level,
     judging,
     name_of,
     parse_attack,
@@ -135,15 +134,11 @@ def _given(
     noise: str | None, c: float | None, budget: float | None, attack: str | None
 ) -> tuple[dict[str, Any], set[str]]:
     """Parameters that were given, and those of them that are not to be tuned."""
-    parameters = {
-        "noise": None if noise is None else parse_noise(noise),
-        "C": c,
-        "budget": budget,
-        "attack": None if attack is None else parse_attack(attack),
-    }
+    law, fixed = (None, False) if noise is None else parse_noise(noise)
+    strength = None if attack is None else parse_attack(attack)
+    parameters = {"noise": law, "C": c, "budget": budget, "attack": strength}
     given = {name: value for name, value in parameters.items() if value is not None}
-    law_only = noise is not None and not has_level(noise)
-    return given, set(given) - ({"noise"} if law_only else set())
+    return given, set(given) - (set() if fixed else {"noise"})
 
 
 def _check_auto(given: dict[str, Any], tune: str | None, cluster: str | None) -> None:

@@ -14,6 +14,7 @@ from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.linear import LinearView, linear_view
 from noiseproof.evaluation.models import last_step as last_step
 from noiseproof.evaluation.models import read_models as read_models
+from noiseproof.evaluation.models import scoring_of as scoring_of
 from noiseproof.evaluation.models import try_out as try_out
 from noiseproof.evaluation.perturbations import PERTURBATIONS as PERTURBATIONS
 from noiseproof.evaluation.perturbations import Perturbation as Perturbation

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 
@@ -108,6 +108,16 @@ def as_scorer(scoring: Any) -> Score:
         return float(value)
 
     return score
+
+
+def scoring_of(model: Any, y: Any) -> str:
+    """Accuracy or R², as the model says what it is, or else by fractions in y."""
+    y = np.asarray(y)
+    known = hasattr(model, "__sklearn_tags__")
+    if known and (is_classifier(model) or is_regressor(model)):
+        return "r2" if is_regressor(model) else "accuracy"
+    fractions = y.dtype.kind == "f" and bool(np.any(y != np.round(y)))
+    return "r2" if fractions else "accuracy"
 
 
 def score_name(scoring: Any) -> str:

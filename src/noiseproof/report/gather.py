@@ -10,17 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import permutations
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
 from noiseproof._charts import Series
 from noiseproof._rows import canonical, density, n_missing
-from noiseproof._sklearn import _safe_indexing
+from noiseproof._sklearn import (
+    Interval,
+    StrOptions,
+    _safe_indexing,
+    validate_parameter_constraints,
+)
 from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,
@@ -31,6 +35,7 @@ from noiseproof.evaluation import (
     progress_bar,
     read_models,
     robustness_curve,
+    scoring_of,
     try_out,
 )
 from noiseproof.groups import Feature, column_groups, feature_names, features_behind
@@ -68,6 +73,15 @@ _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
 _PAIR = "pair of groups"
 
+_LEGAL: dict[str, list[Any]] = {
+    "space": [StrOptions(set(_SPACES))],
+    "deleted_as": [StrOptions(set(_GONE))],
+    "n_repeats": [Interval(Integral, 1, None, closed="left")],
+    "max_rows": [Interval(Integral, 1, None, closed="left")],
+    "delta": [Interval(Real, 0, 1, closed="neither")],
+    "random_state": [Integral],  # so that the page can be reproduced
+}
+
 _Tick = Callable[[], None]
 _Parts = NDArray[np.float64]  # what each row adds to a score, whose mean they are
 
@@ -93,8 +107,6 @@ class Plan:
         Names of the data and of the target, for the line below the headline.
     random_state : int, default=0
         Seed of all that is random.
-    n_jobs : int or None, default=None
-        Threads.
     settings : dict, default=None
         What else it takes to reproduce the page, such as the command; shown as it is.
     training_rows : int or None, default=None
@@ -112,9 +124,8 @@ class Plan:
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.
-    progress : bool, callable or None, default=None
-        None shows a bar to who waits at a terminal for more than two seconds; True
-        always, False never. A function is called with (done, total).
+    n_jobs, progress
+        As in `noiseproof.evaluation.robustness_curve`.
 
     See Also
     --------
@@ -130,39 +141,22 @@ class Plan:
     data: str | None = None
     target: str | None = None
     random_state: int = 0
-    n_jobs: int | None = None
     settings: Mapping[str, Any] | None = None
     training_rows: int | None = None
     delta: float = 0.05
     space: str = "input"
     deleted_as: str = "nan"
     max_rows: int = 20_000
+    n_jobs: int | None = None
     progress: Any = None
 
     def check(self) -> None:
         """Raise one clear sentence for what the evaluation would not notice at once."""
-        for name, known in (("space", _SPACES), ("deleted_as", _GONE)):
-            value = getattr(self, name)
-            if value not in known:
-                words = " or ".join(map(repr, known))
-                raise ValueError(f"{name} must be {words}; got {value!r}.")
-        for name in ("n_repeats", "max_rows"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(
-                    f"{name} must be a whole number from 1; got {value!r}."
-                )
+        validate_parameter_constraints(_LEGAL, vars(self), caller_name="Plan")
         levels = np.asarray(self.levels, dtype=np.float64)
         if not levels.size or not np.all((levels >= 0) & (levels <= 1)):
             raise ValueError(
                 f"levels are probabilities from 0 to 1; got {self.levels!r}."
-            )
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must lie within (0, 1); got {self.delta!r}.")
-        if not isinstance(self.random_state, Integral):
-            raise TypeError(
-                "random_state must be a whole number, so that the page can be "
-                f"reproduced; got {self.random_state!r}."
             )
 
 
@@ -228,12 +222,14 @@ class _Case:
         """Rows and labels that fit each other, or one clear sentence."""
         y = np.asarray(y)
         X = canonical(X) if hasattr(X, "shape") else np.asarray(X)
-        scoring = _scoring(models, y)
         if len(X.shape) != 2 or y.ndim != 1 or X.shape[0] != len(y) or not len(y):
             raise ValueError(
                 "X must be a table and y a column with as many rows, at least one; got "
                 f"shapes {tuple(X.shape)} and {y.shape}."
             )
+        scoring, *others = {scoring_of(model, y) for model in models.values()}
+        if others:
+            raise ValueError("Classifiers and regressors cannot share a report.")
         if scoring == "r2" and len(y) < 2:
             raise ValueError("R² needs at least 2 rows; got 1.")
         names = plan.feature_names
@@ -270,23 +266,6 @@ class _Case:
         be a value like any other.
         """
         return "model" if self.plan.deleted_as == "nan" else self.plan.space
-
-
-def _scoring(models: Mapping[str, Any], y: NDArray[Any]) -> str:
-    """Accuracy for classifiers, R² for regressors; a report is about one kind."""
-    found = {_is_regressor(model, y) for model in models.values()}
-    if len(found) > 1:
-        raise ValueError("Classifiers and regressors cannot share a report.")
-    return "r2" if found.pop() else "accuracy"
-
-
-def _is_regressor(model: Any, y: NDArray[Any]) -> bool:
-    """What the model says about itself, or else whether the targets are fractions."""
-    if hasattr(model, "__sklearn_tags__") and (
-        is_classifier(model) or is_regressor(model)
-    ):
-        return bool(is_regressor(model))
-    return y.dtype.kind == "f" and bool(np.any(y != np.round(y)))
 
 
 def _on_some_rows(

@@ -136,13 +136,8 @@ def train(
     groups : dict of str to list of columns, default=None
         Columns that fail together. The estimator is trained for that, by its groups,
         its noise or its attack; and they fail so where `perturb` is about groups.
-    task : {"classification", "regression"}, default=None
-        What to do with y; None means `task_of(y)`.
-    encoder : TableEncoder, default=None
-        What makes features of the columns; None means `TableEncoder()`.
-    max_rows : int, default=20_000
-        Tuning and judging use a random sample of so many rows; the model is fitted on
-        all.
+    task, encoder, max_rows
+        As in `noiseproof.recommend`.
     cv, n_repeats, random_state, progress
         As in `noiseproof.evaluation.contest`.
 
