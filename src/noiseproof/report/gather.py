@@ -190,21 +190,20 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     case = _Case.read(named, X, y, plan)
     try_out(named, case.X)
     few = case.sample(plan.max_rows)
+    found, parts = [], []
     steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
-    found, proofs, parts = [], [], []
     with progress_bar(plan.progress, steps) as tick:
-        for name, model in named.items():
-            whole, certificates = _on_all_rows(name, model, case)
+        proofs = [_certified(model, case, tick) for model in named.values()]
+        budgets = _budgets(proofs)
+        for (name, model), own in zip(named.items(), proofs, strict=True):
+            facts = _scores(name, model, case) | _proven(model, case, own, budgets)
+            facts["deletion"], by_row = _curve(model, few, tick)
+            linear = isinstance(own, Certificates) and own.deletion_budget is None
+            facts |= _all_costs(model, few, linear)
+            found.append(ModelSummary(name, _shortened(repr(model)), **facts))
+            parts.append(by_row)
             tick()
-            voted = "median_changed" in whole
-            linear = certificates is not None and not voted
-            measured, own = _on_some_rows(model, few, linear, tick)
-            tick()
-            found.append(ModelSummary(name, **whole, **measured))
-            proofs.append(certificates)
-            parts.append(own)
-    models = _proven(found, proofs, plan.delta)
-    return _summary(models, _leaders(np.array(parts)), case, len(few.y))
+    return _summary(found, _leaders(np.array(parts)), case, len(few.y))
 
 
 @dataclass(frozen=True)
@@ -251,12 +250,12 @@ class _Case:
         rows = np.sort(rng.choice(len(self.y), at_most, replace=False))
         return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
 
-    def features(self, model: Any) -> list[Feature]:
-        """What the last step of a pipeline gets."""
-        one_row = _safe_indexing(self.X, np.arange(1))
-        return features_behind(
-            model, self.columns, last_step(model, one_row)[1].shape[1]
-        )
+    def features(self, model: Any, space: str) -> list[Feature]:
+        """The columns, or what the last step of a pipeline gets."""
+        if space == "input":
+            return [Feature(name, name) for name in self.columns]
+        seen = last_step(model, _safe_indexing(self.X, np.arange(1)))[1]
+        return features_behind(model, self.columns, seen.shape[1])
 
     @property
     def proof_space(self) -> str:
@@ -268,20 +267,10 @@ class _Case:
         return "model" if self.plan.deleted_as == "nan" else self.plan.space
 
 
-def _on_some_rows(
-    model: Any, few: _Case, linear: bool, tick: _Tick
-) -> tuple[dict[str, Any], _Parts]:
-    """The curve and all costs of one model; and what each row adds to the curve."""
-    deletion, parts = _curve(model, few, tick)
-    costs: dict[str, Numbers] = {}
-    costs["feature"], cost_rows = _costs(model, few, None, linear)
-    if few.plan.groups is not None:
-        alone = costs["group"] = _costs(model, few, few.plan.groups, linear)[0]
-        costs[_PAIR], _ = _costs(model, few, few.plan.groups, False, pairs=True)
-        costs["alone"] = {
-            f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
-        }
-    return {"deletion": deletion, "costs": costs, "cost_rows": cost_rows}, parts
+def _shortened(text: str) -> str:
+    """A text in one line, which may be cut."""
+    text = " ".join(text.split())
+    return text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ..."
 
 
 class _RowScores:
@@ -348,6 +337,19 @@ def _leaders(parts: _Parts) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
+def _all_costs(model: Any, few: _Case, linear: bool) -> dict[str, Any]:
+    """What losing each feature, each group and each two groups costs."""
+    costs: dict[str, Numbers] = {}
+    costs["feature"], rows = _costs(model, few, None, linear)
+    if few.plan.groups is not None:
+        alone = costs["group"] = _costs(model, few, few.plan.groups, linear)[0]
+        costs[_PAIR], _ = _costs(model, few, few.plan.groups, False, pairs=True)
+        costs["alone"] = {
+            f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
+        }
+    return {"costs": costs, "cost_rows": rows}
+
+
 def _costs(
     model: Any, case: _Case, groups: Any, linear: bool, pairs: bool = False
 ) -> tuple[dict[str, float], int]:
@@ -356,9 +358,8 @@ def _costs(
     A linear model needs no new prediction; others predict all rows once per column, so
     they see fewer rows where there are many columns, and nothing where too few.
     """
-    features = [Feature(name, name) for name in case.columns]
+    features = case.features(model, case.plan.space)
     if case.plan.space == "model":
-        features = case.features(model)
         model, X = last_step(model, case.X)
         case = replace(case, X=X)
     together: Any = column_groups(features, case.columns, groups)
@@ -382,32 +383,20 @@ def _costs(
     return dict(zip(found.names, found.cost.tolist(), strict=True)), len(case.y)
 
 
-def _on_all_rows(
-    name: str, model: Any, case: _Case
-) -> tuple[dict[str, Any], Certificates | None]:
-    """Clean scores and certificates of one model, or why there are none."""
-    text = " ".join(repr(model).split())
-    scores, recalls = _scores(name, model, case)
-    found: dict[str, Any] = {
-        "description": text if len(text) <= _DESCRIBED else text[:_DESCRIBED] + " ...",
-        "scores": scores,
-        "recalls": recalls,
-        "n_features": len(case.columns),
-    }
-    if case.proof_space == "model":
-        found["n_features"] = len(case.features(model))
+def _certified(model: Any, case: _Case, tick: _Tick) -> Certificates | str:
+    """Certificates of all rows, or why there are none."""
+    tick()
     if case.scoring != "accuracy":
-        return found | {"why_uncertified": "Certificates are for classifiers."}, None
+        return "Certificates are for classifiers."
     try:
-        proofs = certify(model, case.X, case.y, space=case.proof_space)
+        return certify(model, case.X, case.y, space=case.proof_space)
     except TypeError as error:  # not linear, and it says why
-        return found | {"why_uncertified": str(error)}, None
-    if proofs.deletion_budget is not None:
-        found["median_changed"] = _median(proofs.budget)
-        proofs = replace(proofs, budget=proofs.deletion_budget)
-    found["worst_rows"] = _worst_rows(model, case, proofs)
-    found["gives_probabilities"] = hasattr(model, "predict_proba")
-    return found, proofs
+        return str(error)
+
+
+def _lost_at(own: Certificates) -> _Parts:
+    """The number of features that must be lost before each prediction can change."""
+    return own.budget if own.deletion_budget is None else own.deletion_budget
 
 
 def _median(budget: _Parts) -> float | None:
@@ -429,7 +418,9 @@ def _confidence(model: Any, X: Any) -> _Parts:
     return np.asarray(top[:, -1] - top[:, -2])
 
 
-def _worst_rows(model: Any, case: _Case, found: Certificates) -> tuple[WorstRow, ...]:
+def _worst_rows(
+    model: Any, case: _Case, found: Certificates, names: list[str]
+) -> tuple[WorstRow, ...]:
     """Rows of the surer half that change with the fewest features, surest first.
 
     Of a row that is a close call anyway it is no news that one feature decides on it.
@@ -439,9 +430,6 @@ def _worst_rows(model: Any, case: _Case, found: Certificates) -> tuple[WorstRow,
     surer = sure >= np.median(sure) if known else np.ones(len(sure), dtype=bool)
     rows = np.flatnonzero(np.isfinite(found.budget) & surer)
     rows = rows[np.lexsort((-sure[rows], found.budget[rows]))][:_SHOWN_ROWS]
-    names = case.columns
-    if case.proof_space == "model":
-        names = [feature.name for feature in case.features(model)]
     return tuple(
         WorstRow(
             row=i,
@@ -457,7 +445,7 @@ def _worst_rows(model: Any, case: _Case, found: Certificates) -> tuple[WorstRow,
     )
 
 
-def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
+def _scores(name: str, model: Any, case: _Case) -> dict[str, Any]:
     """Clean scores by metric, and the recall of each class if there are few."""
     y = case.y
     prediction = np.asarray(model.predict(case.X))
@@ -468,7 +456,8 @@ def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
         )
     if case.scoring == "r2":
         error = float(mean_absolute_error(y, prediction))
-        return {"r2": float(r2_score(y, prediction)), "mean absolute error": error}, {}
+        scores = {"r2": float(r2_score(y, prediction)), "mean absolute error": error}
+        return {"scores": scores, "recalls": {}}
     labels = np.unique(y)
     recalls = recall_score(y, prediction, labels=labels, average=None, zero_division=0)
     scores = {
@@ -476,37 +465,39 @@ def _scores(name: str, model: Any, case: _Case) -> tuple[Numbers, Numbers]:
         "balanced accuracy": float(np.mean(recalls)),
     }
     by_class = dict(zip(map(str, labels.tolist()), recalls.tolist(), strict=True))
-    return scores, by_class if len(labels) <= _FEW else {}
+    return {"scores": scores, "recalls": by_class if len(labels) <= _FEW else {}}
 
 
 def _proven(
-    models: list[ModelSummary], proofs: list[Certificates | None], delta: float
-) -> list[ModelSummary]:
-    """The models with what their certificates tell, at the same budgets for all."""
-    budgets = _budgets([one.budget for one in proofs if one is not None])
-    found = []
-    for model, own in zip(models, proofs, strict=True):
-        if own is not None:
-            low = float(own.budget.min())
-            # other models may have more features
-            risky = [budget for budget in _RISK_BUDGETS if budget <= model.n_features]
-            risks = [own.risk_bound(budget, delta) for budget in risky]
-            holds = own.accuracy_at(budgets).tolist()
-            model = replace(
-                model,
-                certified=Series(tuple(budgets), tuple(holds)),
-                risk=Series(tuple(risky), tuple(risks)),
-                median_budget=_median(own.budget),
-                inexact=int(np.count_nonzero(~own.exact)),
-                n_worst=int(np.count_nonzero(own.budget == low)),
-                lowest=low if np.isfinite(low) else None,
-            )
-        found.append(model)
-    return found
+    model: Any, case: _Case, own: Certificates | str, budgets: list[int]
+) -> dict[str, Any]:
+    """What certificates tell about a model, at the same budgets for all models."""
+    names = [feature.name for feature in case.features(model, case.proof_space)]
+    if isinstance(own, str):
+        return {"n_features": len(names), "why_uncertified": own}
+    changed = None if own.deletion_budget is None else _median(own.budget)
+    own = replace(own, budget=_lost_at(own))
+    low = float(own.budget.min())
+    # other models may have more features
+    risky = [budget for budget in _RISK_BUDGETS if budget <= len(names)]
+    risks = [own.risk_bound(budget, case.plan.delta) for budget in risky]
+    return {
+        "n_features": len(names),
+        "certified": Series(tuple(budgets), tuple(own.accuracy_at(budgets).tolist())),
+        "risk": Series(tuple(risky), tuple(risks)),
+        "median_budget": _median(own.budget),
+        "median_changed": changed,
+        "inexact": int(np.count_nonzero(~own.exact)),
+        "worst_rows": _worst_rows(model, case, own, names),
+        "n_worst": int(np.count_nonzero(own.budget == low)),
+        "lowest": low if np.isfinite(low) else None,
+        "gives_probabilities": hasattr(model, "predict_proba"),
+    }
 
 
-def _budgets(found: list[_Parts]) -> list[int]:
+def _budgets(proofs: list[Certificates | str]) -> list[int]:
     """Whole budgets, from 0 to behind where almost every row has changed."""
+    found = [_lost_at(own) for own in proofs if isinstance(own, Certificates)]
     finite = [budget[np.isfinite(budget)] for budget in found]
     tops = [np.quantile(budget, _ENOUGH) for budget in finite if len(budget)]
     top = int(np.ceil(max(tops, default=0))) + 1
