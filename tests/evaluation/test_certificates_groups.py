@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
 
+from noiseproof import DropoutSVC
 from noiseproof.evaluation import certify
+from noiseproof.tables import TableEncoder
 
 
 def _model(coef, intercept, d):
@@ -124,3 +127,23 @@ def test_bad_groups(groups, values, message):
     model = _model(np.ones((1, 3)), np.zeros(1), 3)
     with pytest.raises(ValueError, match=message):
         certify(model, np.ones((2, 3)), None, values, groups)
+
+
+def test_groups_of_columns_behind_an_encoder(rng):
+    """It puts numbers first and splits text, so names of columns are no positions.
+
+    Here it makes as many features as there are columns, in another order.
+    """
+    n = 60
+    X = pd.DataFrame({"word": rng.choice(["u", "v"], n), "a": rng.normal(size=n)})
+    X["empty"] = np.nan
+    y = (X["a"] + (X["word"] == "u") > 0.5).to_numpy()
+    with pytest.warns(UserWarning, match="Empty and left out"):
+        model = make_pipeline(TableEncoder(), DropoutSVC(0.1)).fit(X, y)
+    Z = model[0].transform(X)
+    assert Z.shape[1] == X.shape[1]
+    found = certify(model, X, y, groups={"text": ["word"]}, space="model")
+    assert found.unit == "groups"
+    labels = np.array([0, 1, 1])  # the number, and both values of the word
+    truth = _brute(model[-1], Z, labels, [1.0, 1.0])
+    np.testing.assert_array_equal(found.budget, truth)

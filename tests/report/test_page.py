@@ -12,7 +12,7 @@ import pytest
 from reading import POINTERS, Reader
 
 from noiseproof import DropoutSVC
-from noiseproof._charts import short
+from noiseproof._charts import COLOURS, short
 from noiseproof.report import Plan, Summary, gather, render
 from noiseproof.report.page import _asset, isolated, number
 
@@ -24,6 +24,11 @@ EVIL_ATTRIBUTE = '"\' onload=alert(1) x="><img src=x onerror=alert(1)>&amp;'
 @pytest.fixture(scope="module")
 def read(page):
     return Reader(page)
+
+
+def test_models_have_the_colours_of_the_displays(page):
+    for i, colour in enumerate(COLOURS[:5]):
+        assert f'class="swatch m{i}" color="{colour}"' in page
 
 
 def test_ids_are_unique_and_every_pointer_points(read):

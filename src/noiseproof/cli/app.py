@@ -37,6 +37,7 @@ for _command in _COMMANDS:
 
 
 def _version(wanted: bool) -> None:
+    """Print the version and exit."""
     if wanted:
         typer.echo(f"noiseproof {__version__}")
         raise typer.Exit
@@ -90,17 +91,18 @@ def run(arguments: list[str]) -> None:
 
 def _once() -> Any:
     """Show each warning as a note, and only once."""
-    told = set()
+    shown = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in told:
-            told.add(str(message))
+        if str(message) not in shown:
+            shown.add(str(message))
             note(f"Note: {message}")
 
     return show
 
 
 def _sentence(error: Exception) -> str:
+    """What went wrong, in one line."""
     if isinstance(error, ModuleNotFoundError) and "noiseproof" not in str(error):
         return f"{error}: pip install 'noiseproof[cli]'."
     lines = str(error).strip().splitlines()

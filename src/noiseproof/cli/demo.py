@@ -47,7 +47,7 @@ def demo(
             start = time.perf_counter()
             models[name] = model.fit(X, y)
             fit_seconds[name] = time.perf_counter() - start
-            scores[name], milliseconds[name] = _asked(model, X_test, y_test)
+            scores[name], milliseconds[name] = _scored(model, X_test, y_test)
         if not json:
             note("Writing the report ...")
         write_report(
@@ -70,7 +70,7 @@ def demo(
     note(f"Report written to {output}")
 
 
-def _asked(model: Any, X: Any, y: Any) -> tuple[Any, float]:
+def _scored(model: Any, X: Any, y: Any) -> tuple[Any, float]:
     """Accuracy by share of pixels missing, and milliseconds for each row."""
     from noiseproof.evaluation import robustness_curve
 
@@ -97,6 +97,7 @@ def _show(
 
 
 def _digits() -> list[Any]:
+    """Rows and labels of handwritten digits, one half each to train and to test."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
 
@@ -108,6 +109,7 @@ def _digits() -> list[Any]:
 
 
 def _candidates() -> dict[str, Any]:
+    """Models to compare, by name."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.impute import KNNImputer
     from sklearn.pipeline import make_pipeline

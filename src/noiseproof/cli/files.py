@@ -97,7 +97,7 @@ class TableOptions:
         return table
 
     def task_of(self, y: Any) -> str:
-        """The task as said, or by the target."""
+        """The task that was given, or the one that the target suggests."""
         return self.task or task_of(y)
 
     @property
@@ -169,7 +169,7 @@ def read_for(
 
 
 def _matched(saved: list[Saved], table: Table) -> Table:
-    """The columns that models were trained on; notes say what is not as it was there.
+    """The columns that models were trained on, with notes on new and absent ones.
 
     Models that see the table itself need all of their columns, in their order.
     """
@@ -195,7 +195,7 @@ def _matched(saved: list[Saved], table: Table) -> Table:
 
 
 def require_target(table: Table, path: Path) -> None:
-    """One clear sentence if nobody said which column is the target."""
+    """Refuse a table without a target, in one sentence."""
     if table.y is None:
         hint = f"say which with --target; it has {listed(table.names, 8, repr)}"
         raise TableError(

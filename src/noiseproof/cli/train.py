@@ -42,7 +42,7 @@ from noiseproof.cli.options import (
     parse_noise,
 )
 
-_EXPECTED = "missing:0.3"  # what a model is judged for if nothing is said
+_EXPECTED = "missing:0.3"  # what a model is judged for by default
 _TUNABLE = ("noise", "C", "budget")
 _DEFAULTS = {"classification": "dropout-logistic", "regression": "dropout-ridge"}
 

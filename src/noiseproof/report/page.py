@@ -322,7 +322,7 @@ def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
 
 
 def _proof_notes(s: Summary) -> Iterator[str]:
-    """What certificates say beside the chart, and of whom there are none."""
+    """Notes on the certificates, and on models that have none."""
     inexact = sum(m.inexact for m in s.models)
     if inexact:
         yield f"{inexact:,} certificates are lower bounds: exact ones may be higher."

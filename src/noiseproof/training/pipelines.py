@@ -1,4 +1,4 @@
-"""An estimator behind an encoder, which is told about columns what it must know."""
+"""A pipeline that translates groups and rates of columns to encoded features."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ColumnPipeline(Pipeline):
         return Pipeline(self.steps[:-1]).fit_transform(X)
 
     def fit(self, X: Any, y: Any = None) -> ColumnPipeline:
-        """Fit the steps before, tell the last one about the columns, and fit it."""
+        """Fit the encoder, give the last step its groups and rates, and fit that."""
         Z, last = self.encoded(X), self[-1]
         columns = [str(name) for name in feature_names(None, X)]
         features = features_behind(self, columns, Z.shape[1])

@@ -104,7 +104,7 @@ def recommend(
         Columns that fail together, for perturbations of whole groups; also a list of
         lists, or one label per column.
     task : {"classification", "regression"}, default=None
-        What to do with y; None decides by y, as said above.
+        What to do with y; None means `noiseproof.training.task_of(y)`.
     encoder : TableEncoder, default=None
         What makes features of the columns; None means `TableEncoder()`.
     max_rows : int, default=20_000

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from noiseproof._charts import COLOURS
 from noiseproof.attacks import NormBall
 from noiseproof.evaluation import (
     CertificateDisplay,
@@ -48,7 +49,7 @@ def test_certificates_are_drawn_as_steps(fitted):
         assert line.get_drawstyle() == "steps-post"
     assert display.ax_.get_xlabel() == "budget of the adversary (features)"
     assert display.ax_.get_ylabel() == "certified accuracy"
-    assert len({line.get_color() for line in display.lines_}) == 2
+    assert [line.get_color() for line in display.lines_] == list(COLOURS[:2])
     assert len({line.get_linestyle() for line in display.lines_}) == 2
 
 
