@@ -94,6 +94,7 @@ def _budgets(certificates: Any) -> list[float]:
 def _show(
     certificates: Any, levels: list[float], budget: float | None, what: str, json: bool
 ) -> None:
+    """Print the certified accuracy by budget, and what it takes in a sentence."""
     from noiseproof.cli.output import say, show_json, show_table
 
     accuracy = {"certified_accuracy": certificates.accuracy_at(levels)}

@@ -84,6 +84,7 @@ def _scored(model: Any, X: Any, y: Any) -> tuple[Any, float]:
 def _show(
     scores: Any, fit_seconds: Any, milliseconds: Any, n: int, n_test: int
 ) -> None:
+    """Print accuracies and times, a model a row."""
     from noiseproof.cli.output import say, show_table
 
     say(f"Handwritten digits, {n} to train, {n_test} to test. Accuracy by")

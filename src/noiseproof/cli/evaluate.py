@@ -136,15 +136,12 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
 def _show_json(
     curve: Any, fragile: dict[str, dict[str, Any]], table: Any, data: Path
 ) -> None:
+    """Print scores and costs of all models for machines."""
     from noiseproof.cli.output import show_json
 
     parts = zip(curve.models, curve.mean, *curve.interval, strict=True)
     by_model = {
-        name: {
-            "mean": mean,
-            "low": low,
-            "high": high,
-        }
+        name: {"mean": mean, "low": low, "high": high}
         | {
             key: dict(zip(found[name].names, found[name].cost, strict=True))
             for key, found in fragile.items()
@@ -165,6 +162,7 @@ def _show_json(
 
 
 def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> None:
+    """Print a table of scores by level, and one of the highest costs."""
     from noiseproof.cli.output import say, show_table
 
     columns = {"level": [f"{level:g}" for level in curve.levels]}
@@ -190,15 +188,13 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
 
 def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:
     """What each model loses, for the columns or groups that cost any model most."""
+    from noiseproof.evaluation import costliest
+
     costs = {
         model: dict(zip(part.names, part.cost, strict=True))
         for model, part in fragile.items()
     }
-    names = dict.fromkeys(name for part in costs.values() for name in part)
-    costliest = sorted(
-        names, key=lambda name: -max(c.get(name, 0) for c in costs.values())
-    )
-    shown = costliest[:_SHOWN]
+    shown = costliest(costs.values())[:_SHOWN]
     columns = {kind: shown}
     for model, cost in costs.items():
         columns[model] = [f"{-cost.get(name, 0.0) or 0.0:+.3f}" for name in shown]

@@ -26,6 +26,7 @@ from noiseproof.evaluation.plots import (
 )
 from noiseproof.evaluation.progress import progress_bar as progress_bar
 from noiseproof.evaluation.results import Result as Result
+from noiseproof.evaluation.results import costliest as costliest
 from noiseproof.evaluation.results import half_width as half_width
 from noiseproof.evaluation.scorers import PerturbedScorer, perturbed_scorer
 

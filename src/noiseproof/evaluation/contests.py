@@ -164,6 +164,7 @@ class Contest(Result):
         }
 
     def _standard_error(self) -> Scores:
+        """Of the mean score on damaged rows, from the spread over folds."""
         k = self.damaged.shape[1]
         if k < 2:
             return np.full(len(self.contenders), np.nan)

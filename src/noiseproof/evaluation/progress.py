@@ -54,6 +54,8 @@ def _unseen(done: int, total: int) -> None:
 
 
 class _Bar:
+    """A bar on the error stream, which appears after a while and is cleared."""
+
     def __init__(self, wanted: bool | None):
         self.shown = False
         self.start = time.monotonic()

@@ -7,7 +7,7 @@ dictionary fit for JSON, a readable `repr` and a table in a notebook, with a pic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -40,6 +40,15 @@ def half_width(values: NDArray[Any], confidence: float = 0.95) -> Any:
         return np.full(values.shape[:-1], np.nan)
     quantile = stdtrit(n - 1, (1 + confidence) / 2)
     return quantile * values.std(axis=-1, ddof=1) / np.sqrt(n)
+
+
+def costliest(costs: Iterable[Mapping[str, float]]) -> list[str]:
+    """Names by falling cost to the model that it costs most."""
+    worst: dict[str, float] = {}
+    for own in costs:
+        for name, cost in own.items():
+            worst[name] = max(cost, worst.get(name, -np.inf))
+    return sorted(worst, key=lambda name: -worst[name])
 
 
 class Result:

@@ -29,6 +29,7 @@ from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,
     certify,
+    costliest,
     feature_fragility,
     half_width,
     last_step,
@@ -513,8 +514,11 @@ def _summary(
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
     plan, (n, d) = case.plan, case.X.shape
-    costly = {kind: _costly(kind, models) for kind in ("feature", "group", _PAIR)}
-    shown = {kind: names[:_SHOWN] for kind, names in costly.items()}
+    costly = {
+        kind: costliest(model.costs.get(kind, {}) for model in models)
+        for kind in ("feature", "group", _PAIR)
+    }
+    shown = {kind: tuple(names[:_SHOWN]) for kind, names in costly.items()}
     labels, counts = np.unique(case.y, return_counts=True)
     classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
     classify = case.scoring == "accuracy"
@@ -550,15 +554,6 @@ def _summary(
         settings={str(name): str(value) for name, value in settings.items()},
         versions=versions(),
     )
-
-
-def _costly(kind: str, models: list[ModelSummary]) -> tuple[str, ...]:
-    """Names by falling cost to the model that it costs most."""
-    worst: dict[str, float] = {}
-    for model in models:
-        for name, cost in model.costs.get(kind, {}).items():
-            worst[name] = max(cost, worst.get(name, -np.inf))
-    return tuple(sorted(worst, key=lambda name: -worst[name]))
 
 
 def _only(shown: Mapping[str, tuple[str, ...]], costs: Mapping[str, Numbers]) -> Any:

@@ -118,6 +118,7 @@ def _content(column: Any) -> Any:
 def _about_numbers(
     name: str, there: Any, values: Any
 ) -> Iterator[tuple[str, str, str]]:
+    """The same about a column of numbers."""
     strange = sentinel(there)
     if strange is not None:
         words = f"{strange:g} stands far from the other numbers: a missing value?"
@@ -134,6 +135,7 @@ def _about_numbers(
 
 
 def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
+    """The same about a column of text."""
     numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
     odd = there[plain.isna()]
     if numbers.notna().mean() >= _MOSTLY:
