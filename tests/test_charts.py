@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reading import Reader
 
 from noiseproof._charts import (
+    COLOURS,
     Chart,
     Line,
     Series,
@@ -99,3 +100,20 @@ def test_lines_differ_by_colour_and_mark():
     seen = [swatch(i) for i in range(8)]
     assert len({re.search('color="([^"]+)"', one)[1] for one in seen}) == 8
     assert len({re.search(' d="([^"]+)"', one)[1] for one in seen}) == 8
+
+
+def _luminance(colour):
+    """That of sRGB, as WCAG defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [
+        p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("ground", ["#ffffff", "#12171e"])
+@pytest.mark.parametrize("colour", COLOURS)
+def test_colours_stand_out_on_light_and_dark_ground(colour, ground):
+    """A contrast of 3:1, which WCAG asks of graphics."""
+    dark, light = sorted([_luminance(colour), _luminance(ground)])
+    assert (light + 0.05) / (dark + 0.05) >= 3
