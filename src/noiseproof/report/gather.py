@@ -506,6 +506,24 @@ def _budgets(proofs: list[Certificates | str]) -> list[int]:
     return np.unique(np.round(points)).astype(int).tolist()
 
 
+def _data(case: _Case, curve_rows: int) -> DataSummary:
+    """What the models were judged on."""
+    n, d = case.X.shape
+    labels, counts = np.unique(case.y, return_counts=True)
+    classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
+    classify = case.scoring == "accuracy"
+    return DataSummary(
+        rows=n,
+        features=d,
+        classes=classes if classify else {},
+        missing=n_missing(case.X) / (n * d),
+        stored=density(case.X),
+        curve_rows=curve_rows,
+        training_rows=case.plan.training_rows,
+        chance=float(counts.max() / n) if classify else 0.0,
+    )
+
+
 def _summary(
     models: list[ModelSummary],
     leaders: tuple[tuple[int, ...], ...],
@@ -513,25 +531,12 @@ def _summary(
     curve_rows: int,
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
-    plan, (n, d) = case.plan, case.X.shape
+    plan = case.plan
     costly = {
         kind: costliest(model.costs.get(kind, {}) for model in models)
         for kind in ("feature", "group", _PAIR)
     }
     shown = {kind: tuple(names[:_SHOWN]) for kind, names in costly.items()}
-    labels, counts = np.unique(case.y, return_counts=True)
-    classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
-    classify = case.scoring == "accuracy"
-    data = DataSummary(
-        rows=n,
-        features=d,
-        classes=classes if classify else {},
-        missing=n_missing(case.X) / (n * d),
-        stored=density(case.X),
-        curve_rows=curve_rows,
-        training_rows=plan.training_rows,
-        chance=float(counts.max() / n) if classify else 0.0,
-    )
     settings = {"seed": plan.random_state, **(plan.settings or {})}
     raw = plan.space == "input" and plan.deleted_as == "zero"
     where = "in the data" if raw else "behind scalers, where zero means average"
@@ -541,7 +546,7 @@ def _summary(
         title=plan.title,
         about=" · ".join(filter(None, about)),
         scoring=case.scoring,
-        data=data,
+        data=_data(case, curve_rows),
         models=tuple(replace(m, costs=_only(shown, m.costs)) for m in models),
         leaders=leaders,
         costly=shown,
