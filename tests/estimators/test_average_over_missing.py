@@ -218,6 +218,38 @@ def test_links_of_several_classes(model, link, rng):
     assert np.abs(exact - drawn).mean() < 0.01
 
 
+@name("model", [LogisticRegression(max_iter=10_000), DropoutLogisticRegression()])
+@name("n_classes", [2, 3])
+def test_single_precision_keeps_the_closed_form(model, n_classes, rng):
+    X = (rng.normal(size=(400, 30)) @ rng.normal(size=(30, 30)) * 3 + 7).astype("f")
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [7, 12][: n_classes - 1])
+    Q = np.where(rng.random(X.shape) < 0.5, np.float32("nan"), X)
+    fitted = AverageOverMissing(model, "joint-gaussian").fit(X, y)
+    assert fitted.linear_["link"] is not None
+    exact = AverageOverMissing(model, "joint-gaussian").fit(X.astype(float), y)
+    np.testing.assert_allclose(
+        fitted.predict_proba(Q), exact.predict_proba(Q.astype(float)), atol=0.01
+    )
+    assert np.isfinite(fitted.predict_proba(Q)).all()
+
+
+class SinglePrecision(LogisticRegression):
+    """Answers in single precision whatever it is given."""
+
+    def decision_function(self, X):
+        return super().decision_function(np.asarray(X, dtype="f")).astype("f")
+
+    def predict_proba(self, X):
+        return super().predict_proba(np.asarray(X, dtype="f")).astype("f")
+
+
+@name("model", [SinglePrecision(), SVC(gamma=1e-3)])
+def test_answers_in_single_precision_may_be_linear(model, rng):
+    X = rng.normal(size=(300, 5)).astype("f")
+    fitted = AverageOverMissing(model, "joint-gaussian").fit(X, X[:, 0] > 0)
+    assert (fitted.linear_ is not None) == isinstance(model, SinglePrecision)
+
+
 def test_probabilities_integrate_the_variance_of_the_score(rng):
     """Against a fine sum over the Gaussian of the logit."""
     X = rng.normal(size=(2000, 3)) @ rng.normal(size=(3, 3)) * 3

@@ -9,6 +9,7 @@ from noiseproof.conditionals.cells import holes as holes
 from noiseproof.conditionals.donors import Donors
 from noiseproof.conditionals.joint_gaussian import JointGaussian
 from noiseproof.conditionals.regression import FactorRegression, FullRegression
+from noiseproof.conditionals.rounding import first_best as first_best
 
 CONDITIONALS: dict[str, type[Conditional]] = {
     "donors": Donors,

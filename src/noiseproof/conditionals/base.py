@@ -21,11 +21,12 @@ class Draws(NamedTuple):
     Parameters
     ----------
     rows : array or data frame
-        Rows without holes, those of one row after those of the row before.
+        Rows without missing values. Those of the first row of the table come first. In
+        a pandas frame each has the index label of the row that it belongs to.
     weights : array
         How likely each of them is; those of a row sum to one.
     origin : array of int
-        Which row each of them belongs to.
+        The position of the row that each of them belongs to.
 
     See Also
     --------
@@ -38,14 +39,15 @@ class Draws(NamedTuple):
 
 
 class Conditional(BaseEstimator, ABC):
-    """A model of rows that says what missing cells may be, given those observed.
+    """A model of the distribution of missing values, given the observed ones.
 
-    Subclasses learn in `_fit` and fill a block of incomplete rows in `_fill`; both see
-    codes (see `cells`), not tables.
+    What it says about a row depends on that row alone, not on the others that it is
+    asked about. Subclasses learn in `_fit` and fill a block of incomplete rows in
+    `_fill`; both see codes (see `cells`), not tables.
 
     See Also
     --------
-    Donors : Rows of training that agree with what is observed.
+    Donors : Training rows that agree with the observed values.
     JointGaussian : One Gaussian for all rows.
     """
 
@@ -54,12 +56,12 @@ class Conditional(BaseEstimator, ABC):
     cells_: Cells
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows with or without holes.
+        """Learn from rows with or without missing values.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Training rows; NaN or an empty cell is a hole.
+            Training rows; NaN or an empty cell is a missing value.
         y : ignored
             For compatibility.
 
@@ -79,9 +81,11 @@ class Conditional(BaseEstimator, ABC):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Rows with holes. One without is its own only draw.
+            Rows with missing values. A complete row is its own only draw.
         n_draws : int, default=None
-            At most so many draws for each row. None leaves it to the conditional.
+            The largest number of draws for each row. None leaves it to the conditional:
+            usually 20, but `Donors` then answers a row without any observed value by
+            all of its training rows.
 
         Returns
         -------
@@ -92,38 +96,45 @@ class Conditional(BaseEstimator, ABC):
         if n_draws is not None and n_draws < 1:
             raise ValueError(f"n_draws must be at least 1; got {n_draws}.")
         codes = self.cells_.codes(X)
-        incomplete = np.flatnonzero(np.isnan(codes).any(axis=1))
-        filled, weights = self._fill(codes[incomplete], n_draws)
-        counts = np.ones(len(codes), dtype=np.intp)
-        counts[incomplete] = filled.shape[1]
+        gaps, empty = _gaps(codes)
+        if n_draws is not None:
+            gaps, empty = gaps | empty, np.zeros_like(empty)
+        filled, shares = self._fill(codes[gaps], n_draws)
+        everything, share = self._whole() if empty.any() else (codes[:0], codes[:0, 0])
+        counts = np.where(gaps, shares.shape[1], np.where(empty, len(share), 1))
         origin = np.repeat(np.arange(len(codes)), counts)
-        rows, weights = filled.reshape(-1, codes.shape[1]), weights.ravel()
-        if len(incomplete) < len(codes):
-            drawn = np.isin(origin, incomplete)
+        rows, weights = filled.reshape(-1, codes.shape[1]), shares.ravel()
+        if not gaps.all():
+            drawn, n_empty = gaps[origin], int(empty.sum())
             every, each = codes[origin], np.ones(len(origin))
             every[drawn], each[drawn] = rows, weights
+            every[empty[origin]] = np.tile(everything, (n_empty, 1))
+            each[empty[origin]] = np.tile(share, n_empty)
             rows, weights = every, each
-        return Draws(self.cells_.table(rows, X), weights, origin)
+        return Draws(self.cells_.table(rows, X, origin), weights, origin)
 
     def mean(self, X: Any) -> Any:
-        """X with its holes filled by expectations; by the likeliest word for words.
+        """Fill missing numbers with their expectations, words with the likeliest one.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Rows with holes.
+            Rows with missing values.
 
         Returns
         -------
         filled : array or data frame of shape (n_samples, n_features)
-            In the container of X.
+            In the container of X, with its index and names of columns.
         """
         check_is_fitted(self)
         codes = self.cells_.codes(X)
-        incomplete = np.flatnonzero(np.isnan(codes).any(axis=1))
+        gaps, empty = _gaps(codes)
         result = codes.copy()
-        result[incomplete] = self._mean(codes[incomplete])
-        return self.cells_.table(result, X)
+        result[gaps] = self._mean(codes[gaps])
+        if empty.any():
+            rows, weights = self._whole()
+            result[empty] = self.cells_.mean(rows[None], weights[None])
+        return self.cells_.table(result, X, np.arange(len(codes)))
 
     @abstractmethod
     def _fit(self, codes: Array) -> None:
@@ -136,3 +147,16 @@ class Conditional(BaseEstimator, ABC):
     @abstractmethod
     def _mean(self, codes: Array) -> Array:
         """Expected codes (n, d)."""
+
+    def _whole(self) -> tuple[Array, Array]:
+        """Draws of a row of which nothing is observed: codes (k, d) and weights (k)."""
+        nothing = np.full((1, len(self.cells_.means)), np.nan)
+        filled, weights = self._fill(nothing, None)
+        return filled[0], weights[0]
+
+
+def _gaps(codes: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows have holes and observed cells, and which have no observed cell."""
+    missing = np.isnan(codes)
+    empty = missing.all(axis=1)
+    return missing.any(axis=1) & ~empty, empty

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._rows import density
+from noiseproof._sklearn import _safe_indexing
+from noiseproof.conditionals.rounding import first_best
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -105,7 +107,16 @@ class Cells:
         other.scales = self.scales ** (1 - share) * common**share
         return other
 
-    def codes(self, X: Any) -> Array:
+    def empty(self, X: Any) -> Mask:
+        """Which rows say nothing: all cells are missing, or words never seen."""
+        missing = holes(X)
+        if not self.is_number.all():
+            rows = np.flatnonzero(missing[:, self.is_number].all(axis=1))
+            some = _safe_indexing(X, rows)
+            missing[rows] = np.isnan(self.codes(some, warn=False))
+        return np.asarray(missing.all(axis=1))
+
+    def codes(self, X: Any, warn: bool = True) -> Array:
         """One number for each cell; an array of floats is its own codes."""
         _refuse_sparse(X)
         if not _is_frame(X):
@@ -124,7 +135,7 @@ class Cells:
             if words is None:
                 codes[:, j] = _as_numbers(column, name, self.times[j])
             else:
-                codes[:, j] = _places(column, words, name)
+                codes[:, j] = _places(column, words, name, warn)
         return codes
 
     def features(self, codes: Array) -> tuple[Array, Mask]:
@@ -155,13 +166,23 @@ class Cells:
             codes[..., j] = Z[..., self.owner == j].argmax(axis=-1)
         return codes
 
-    def table(self, codes: Array, like: Any) -> Any:
-        """Rows of codes as a table of the kind that `like` is."""
+    def mean(self, codes: Array, weights: Array) -> Array:
+        """Weighted means of codes (n, k, d); of words the one of most weight."""
+        mean = np.einsum("nk,nkj->nj", weights, codes)
+        for j in np.flatnonzero(~self.is_number):
+            votes = np.zeros((len(codes), np.sum(self.owner == j)))
+            places = codes[..., j].astype(np.intp)
+            np.add.at(votes, (np.arange(len(codes))[:, None], places), weights)
+            mean[:, j] = [first_best(-each) for each in votes]
+        return mean
+
+    def table(self, codes: Array, like: Any, rows: Any = None) -> Any:
+        """Codes as a table of the kind that `like` is, and the index of these rows."""
         if not _is_frame(like):
             return codes.astype(_as_array(like).dtype, copy=False)
         filled, kept = {}, {}
-        for j, (name, column) in enumerate(_columns(like)):
-            words, unit = self.words[j], self.times[j]
+        for j, (_, column) in enumerate(_columns(like)):
+            words, unit, name = self.words[j], self.times[j], str(j)
             if words is not None:
                 values = words[codes[:, j].astype(np.intp)]
                 truth = all(isinstance(word, bool | np.bool_) for word in words)
@@ -173,7 +194,11 @@ class Cells:
             else:
                 filled[name] = codes[:, j]
         frame = type(like)(filled)
-        return frame.astype(kept) if kept else frame
+        frame = frame.astype(kept) if kept else frame
+        frame.columns = like.columns
+        if rows is not None and hasattr(like, "index"):
+            frame.index = like.index[rows]
+        return frame
 
     def _check_width(self, width: int, names: list[str] | None) -> None:
         if width != len(self.names):
@@ -270,13 +295,13 @@ def _distinct(column: Any) -> Array:
     return np.array([*words, None], dtype=object)[:-1]
 
 
-def _places(column: Any, words: Array, name: Any) -> Array:
+def _places(column: Any, words: Array, name: Any, warn: bool) -> Array:
     """Places of words in the list; one that is not there is a hole, with a warning."""
     missing = _missing(column)
     place = {word: float(i) for i, word in enumerate(words.tolist())}
     values = np.asarray(column, dtype=object)[~missing].tolist()
     new = next((value for value in values if value not in place), None)
-    if new is not None:
+    if warn and new is not None:
         warnings.warn(
             f"Column {name} of X holds {new!r}, which no training row had: no row "
             "resembles it, so such cells count as missing.",

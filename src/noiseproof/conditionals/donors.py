@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from noiseproof._sklearn import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
+from noiseproof.conditionals.rounding import exponent, first_best, rounded
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -102,9 +103,11 @@ class Donors(Conditional):
         self.corrected = corrected
 
     def _fit(self, codes: Array) -> None:
-        # in random order, so that rows at equal distance are taken at random
-        order = np.random.default_rng(0).permutation(len(codes))[: self.max_rows]
-        rows = codes[order]
+        if len(codes) > self.max_rows:
+            some = np.random.default_rng(0).permutation(len(codes))[: self.max_rows]
+            codes = codes[some]
+        # rows at equal distance are taken in the order in which they lie here
+        rows = codes[_order_by_values(codes)]
         self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
         self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
@@ -112,7 +115,7 @@ class Donors(Conditional):
             self._choose_units()
 
     def _choose_units(self) -> None:
-        """Scales, and the bandwidth that suits them, by what masked cells say."""
+        """Choose scales, and a bandwidth that suits them, by masked training cells."""
         own, best = self.cells_, np.inf
         for share in _SHARES:
             self.cells_ = own.in_units(share)
@@ -126,7 +129,7 @@ class Donors(Conditional):
         self.regression_ = regression_of(*self.cells_.features(rows[:_TAUGHT_BY]))
 
     def _completed(self, rows: Array) -> Array:
-        """Rows with each hole filled by a draw."""
+        """Fill each missing value of the training rows by a draw."""
         rng = np.random.default_rng(0)
         incomplete = np.flatnonzero(np.isnan(rows).any(axis=1))
         step = max(1, _BLOCK // len(self.cells_.owner))
@@ -141,7 +144,7 @@ class Donors(Conditional):
         return rows
 
     def _judged(self, units: Array) -> tuple[float, float]:
-        """The best bandwidth in these units, and the error of expected masked cells.
+        """Find the best bandwidth in these units, and the error of expected cells.
 
         The bandwidth is that of the likeliest kernel density, judged by masked cells of
         training rows given the others. It is widened where features depend on each
@@ -155,14 +158,12 @@ class Donors(Conditional):
         masked = np.random.default_rng(0).random(truth.shape) < rates
         wider = _NARROWED * self.regression_.effective_share() ** -0.5
         likelihoods, errors = np.zeros((2, len(_BANDWIDTHS)))
-        for rows, places in self._nearest(
+        for rows, places, squares, edge in self._nearest(
             np.where(masked, np.nan, truth), self.n_donors, own
         ):
             holes = masked[rows][:, self.cells_.owner]
             apart = self._features(truth[rows])[:, None] - self._theirs(places)
-            barred = places == own[rows, None]
-            squares, edge = _reach(apart, ~holes, self.n_donors, barred)
-            apart = apart[:, : squares.shape[1]] * holes[:, None]
+            apart *= holes[:, None]
             misfits = np.einsum("nkp,nkp->nk", apart, apart)
             apart *= units[self.cells_.owner]
             for i, h in enumerate(_BANDWIDTHS):
@@ -172,85 +173,117 @@ class Donors(Conditional):
                 likelihoods[i] -= holes.sum() * np.log(h)
                 weights = _weights(squares, edge, h * wider)
                 errors[i] += (np.einsum("nk,nkp->np", weights, apart) ** 2).sum()
-        best = int(likelihoods.argmax())
+        best = first_best(-likelihoods)
         return float(_BANDWIDTHS[best]) * wider, float(errors[best])
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
         k = min(self.n_donors, n_draws or self.n_donors, len(self.rows_))
         filled = np.empty((len(codes), k, codes.shape[1]))
         weights = np.empty((len(codes), k))
-        for rows, places in self._nearest(codes, k):
-            Z, observed = self.cells_.features(codes[rows])
-            apart = Z[:, None] - self._theirs(places)
-            squares, edge = _reach(apart, observed, k)
+        for rows, places, squares, edge in self._nearest(codes, k):
             weights[rows] = _weights(squares, edge, self.bandwidth_)
-            theirs = self.rows_[places[:, :k]]
+            theirs = self.rows_[places]
             if self.corrected:
-                self._correct(theirs, observed, apart[:, :k])
+                Z, observed = self.cells_.features(codes[rows])
+                self._correct(theirs, observed, Z[:, None] - self._theirs(places))
             own = codes[rows][:, None]
             filled[rows] = np.where(np.isnan(own), theirs, own)
         return filled, weights
 
+    def _whole(self) -> tuple[Array, Array]:
+        return self.rows_, np.full(len(self.rows_), 1.0 / len(self.rows_))
+
     def _correct(self, theirs: Array, observed: Mask, apart: Array) -> None:
-        """Move the donors' numbers by what the differences in observed cells say."""
+        """Shift the donors' numbers by what the regression says about differences."""
         cells = self.cells_
         moves = self.regression_.expected(observed, apart)
         numbers = np.flatnonzero(cells.is_number)
         if len(numbers) < len(cells.owner):
             moves = moves[..., np.searchsorted(cells.owner, numbers)]
         moves *= cells.scales[numbers]
-        theirs[..., numbers] += moves
+        theirs[..., numbers] += rounded(moves, cells.scales[numbers])
         np.clip(theirs, cells.low, cells.high, out=theirs)
 
     def _mean(self, codes: Array) -> Array:
         filled, weights = self._fill(codes, None)
-        mean = np.einsum("nk,nkj->nj", weights, filled)
-        for j in np.flatnonzero(~self.cells_.is_number):
-            votes = np.zeros((len(codes), np.sum(self.cells_.owner == j)))
-            for i in range(filled.shape[1]):
-                places = filled[:, i, j].astype(np.intp)
-                votes[np.arange(len(codes)), places] += weights[:, i]
-            mean[:, j] = votes.argmax(axis=1)
-        return np.where(np.isnan(codes), mean, codes)
+        return np.where(np.isnan(codes), self.cells_.mean(filled, weights), codes)
 
     def _nearest(
         self, codes: Array, k: int, own: Array | None = None
-    ) -> Iterator[tuple[slice, Array]]:
-        """Blocks of rows and the places of their k + 1 nearest training rows.
+    ) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Find the k nearest training rows of blocks of rows.
 
-        By matrix products in single precision, whose blocks may be long; what is done
-        with the neighbours needs shorter ones. `own` names a training row for each row
-        that may not help it.
+        Yields the block, the places of its neighbours, their squared distances, and the
+        distance of the next one. Of rows at equal distance the first are taken. `own`
+        names a training row for each row that may not help it.
         """
         width = min(k + 1, len(self.rows_))
-        long = max(1, 2 * _BLOCK // len(self.rows_))
+        long = max(1, _BLOCK // len(self.rows_))  # for products with all training rows
         short = max(1, _BLOCK // (width * len(self.cells_.owner)))
+        grid = self._grid()
         for start in range(0, len(codes), long):
             part = slice(start, min(start + long, len(codes)))
-            squares = self._squares(*self.cells_.features(codes[part]))
+            everywhere = self._squares(codes[part], grid)
             if own is not None:
-                squares[np.arange(len(squares)), own[part]] = np.inf
-            places = np.argpartition(squares, width - 1, axis=1)[:, :width]
-            nearest = np.take_along_axis(squares, places, axis=1).argsort(axis=1)
-            places = np.take_along_axis(places, nearest, axis=1)
+                everywhere[np.arange(len(everywhere)), own[part]] = np.inf
+            places = np.argpartition(everywhere, width - 1, axis=1)[:, :width]
+            squares = np.take_along_axis(everywhere, places, axis=1)
+            order = np.lexsort((places, squares))
+            places = np.take_along_axis(places, order, axis=1)
+            squares = np.take_along_axis(squares, order, axis=1)
+            # which of those that tie with the last one were found is left to chance
+            for i in np.flatnonzero(squares[:, -1] == squares[:, max(width - 2, 0)]):
+                tied = np.flatnonzero(everywhere[i] == squares[i, -1])
+                nearer = np.searchsorted(squares[i], squares[i, -1])
+                places[i, nearer:] = tied[: width - nearer]
+            squares *= grid**2
+            edge = squares[:, -1] if width > k else np.full(len(squares), np.inf)
             for first in range(0, len(places), short):
-                found = places[first : first + short]
-                rows = slice(start + first, start + first + len(found))
-                yield rows, found
+                of = slice(first, first + short)
+                rows = slice(start + first, start + min(first + short, len(places)))
+                yield rows, places[of, :k], squares[of, :k], edge[of]
 
-    def _squares(self, Z: Array, observed: Mask) -> Array:
-        """D² = Σ z² - 2 Z X' + M (X∘X)' over observed cells, in single precision."""
-        Z, M = (-2.0 * Z).astype(np.float32), observed.astype(np.float32)
-        squares = np.empty((len(Z), len(self.rows_)), dtype=np.float32)
+    def _grid(self) -> float:
+        """Unit of rounded features, a power of two that makes distances exact.
+
+        Features are whole numbers of this unit, below 2^b. So D² and all sums on the
+        way to it are whole numbers below 4 p 2^2b ≤ 2^53, which products in double
+        precision hold without an error, in whatever order they add.
+        """
+        cells = self.cells_
+        reach = np.maximum(cells.high - cells.means, cells.means - cells.low)
+        largest = np.max(reach / cells.scales, where=cells.is_number, initial=1.0)
+        return float(2.0 ** (exponent(largest) - self._bits()))
+
+    def _bits(self) -> int:
+        return (51 - int(np.ceil(np.log2(len(self.cells_.owner))))) // 2
+
+    def _squares(self, codes: Array, grid: float) -> Array:
+        """D² = Σ z² - 2 Z X' + M (X∘X)' over observed cells, in units of grid²."""
+        observed = ~np.isnan(codes)[:, self.cells_.owner]
+        largest = 2.0 ** self._bits()
+        Z = np.where(observed, self._rounded_features(codes, grid), 0.0)
+        Z = np.minimum(np.maximum(Z, -largest), largest)
+        M = observed.astype(np.float64)
+        squares = np.empty((len(Z), len(self.rows_)))
         step = max(1, _BLOCK // Z.shape[1])
         for start in range(0, len(self.rows_), step):
             part = slice(start, start + step)
-            X = self._features(self.rows_[part]).astype(np.float32)
-            np.matmul(Z, X.T, out=squares[:, part])
+            X = self._rounded_features(self.rows_[part], grid)
+            np.matmul(-2.0 * Z, X.T, out=squares[:, part])
             np.multiply(X, X, out=X)
             squares[:, part] += M @ X.T
-        squares += np.einsum("np,np->n", Z, Z)[:, None] / 4
+        squares += np.einsum("np,np->n", Z, Z)[:, None]
         return squares
+
+    def _rounded_features(self, codes: Array, grid: float) -> Array:
+        """Features as whole numbers of a unit."""
+        if self.cells_.is_number.all():
+            Z = codes - self.cells_.means
+            Z *= 1.0 / (self.cells_.scales * grid)
+        else:
+            Z = self.cells_.features(codes)[0] / grid
+        return np.rint(Z, out=Z)
 
     def _features(self, codes: Array) -> Array:
         """Features of codes without holes."""
@@ -266,23 +299,6 @@ class Donors(Conditional):
         return self._features(rows).reshape(*places.shape, -1)
 
 
-def _reach(
-    apart: Array, observed: Mask, k: int, barred: Mask | None = None
-) -> tuple[Array, Array]:
-    """Squared distances of the first k neighbours, and that of the next one."""
-    squares = _squares_over(apart, observed)
-    if barred is not None:
-        squares[barred] = np.inf
-    edge = squares[:, -1] if squares.shape[1] > k else np.full(len(squares), np.inf)
-    return squares[:, :k], np.maximum(edge, squares[:, :k].max(axis=1))
-
-
-def _squares_over(apart: Array, where: Mask) -> Array:
-    """Sums of squares over some features, (n, k)."""
-    masked = apart * where[:, None]
-    return np.einsum("nkp,nkp->nk", masked, masked)
-
-
 def _weights(squares: Array, edge: Array, bandwidth: float) -> Array:
     """Weights that fall with the distance, to zero at the edge; rows sum to one."""
     nearest = squares.min(axis=1, keepdims=True)
@@ -290,3 +306,28 @@ def _weights(squares: Array, edge: Array, bandwidth: float) -> Array:
     weights -= np.exp((nearest - edge[:, None]) / (2 * bandwidth**2))
     weights[(weights <= 0.0).all(axis=1)] = 1.0  # all as near as the next one
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _order_by_values(codes: Array) -> Array:
+    """Put rows in a random order that depends on what they hold, not where they lie.
+
+    Each row gets a key, hashed from its cells, and each column one from its cells and
+    the rows' keys. Values count by their ranks: units and the order of rows and of
+    columns change nothing, and equal rows come together.
+    """
+    ranks = [np.unique(x, return_inverse=True)[1].astype(np.uint32) for x in codes.T]
+    keys = [np.sum(_hashed(x)) for x in ranks]
+    for _ in range(2):
+        rows = np.zeros(len(codes), dtype=np.uint64)
+        for x, key in zip(ranks, keys, strict=True):
+            rows += _hashed(x + key)
+        keys = [np.sum(_hashed(x + rows)) for x in ranks]
+    return np.argsort(rows, kind="stable")
+
+
+def _hashed(numbers: Array) -> NDArray[np.uint64]:
+    """Whole numbers, mixed well (SplitMix64)."""
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noiseproof._sklearn import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
+from noiseproof.conditionals.rounding import rounded
 
 Array = NDArray[Any]
 
@@ -86,6 +87,7 @@ class JointGaussian(Conditional):
             # differs from them moves its missing cells by their regression
             moved = self.regression_.expected(observed, Z[:, None, :] - start)
             drawn = (start + moved) * self.cells_.scales + self.cells_.means
+            drawn = rounded(drawn, self.cells_.scales)
             filled[rows] = np.where(observed[:, None], codes[rows][:, None], drawn)
         return filled, np.full((len(codes), k), 1.0 / k)
 

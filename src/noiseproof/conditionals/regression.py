@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
 from sklearn.utils.extmath import randomized_svd
 
 Array = NDArray[np.float64]
@@ -72,9 +72,8 @@ class FullRegression:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Rows of this covariance, (n, d)."""
-        values, vectors = eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return rng.standard_normal((n, len(values))) @ root.T
+        root = cholesky(self.covariance, lower=True)
+        return rng.standard_normal((n, len(root))) @ root.T
 
 
 class FactorRegression:
@@ -133,8 +132,11 @@ class FactorRegression:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Rows of this covariance, (n, d)."""
-        d, rank = self.factors.shape
-        common = rng.standard_normal((n, rank)) @ self.factors.T
+        d = len(self.rest)
+        # by the one symmetric root of F F': factors have no sign and no order
+        values, vectors = eigh(self.factors.T @ self.factors)
+        directions = self.factors @ (vectors / np.sqrt(np.maximum(values, _JITTER)))
+        common = rng.standard_normal((n, d)) @ directions @ vectors.T @ self.factors.T
         return common + rng.standard_normal((n, d)) * np.sqrt(self.rest)
 
 
@@ -232,7 +234,7 @@ def _factors(
     """Principal factors: what the other directions have on average is left out."""
     d = len(diagonal)
     if rank is None:  # those that explain more than a feature of its own would
-        kept = values > 1.0
+        kept = values > 1.0 + _JITTER
         kept[-1] = True
         values, vectors = values[kept], vectors[:, kept]
     noise = max(trace - float(values.sum()), 0.0) / max(d - len(values), 1)
@@ -262,6 +264,9 @@ def _wide_factors(
 
 def _patterns(observed: Mask) -> Any:
     """Rows of each distinct pattern, and the pattern."""
+    if len(observed) == 1:  # sorting one row takes as long as the rest
+        yield np.zeros(1, dtype=np.intp), observed[0]
+        return
     keys = np.packbits(observed, axis=1)
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(inverse.ravel(), kind="stable")

@@ -19,6 +19,7 @@ from noiseproof.conditionals import (
     CONDITIONALS,
     Donors,
     JointGaussian,
+    first_best,
     has_words,
     holes,
 )
@@ -210,7 +211,7 @@ class AverageOverMissing(KnownMissing):
             laws = _laws(_safe_indexing(X, others))
             rows, wanted = _safe_indexing(X, held), None if y is None else y[held]
             losses += np.array([self._loss(model, law, rows, wanted) for law in laws])
-        return clone(laws[int(np.argmin(losses))])
+        return clone(laws[first_best(losses)])
 
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
         """The estimator, fitted on some complete rows; None if it cannot be."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,15 @@ from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import is_classifier
 
 from noiseproof._sklearn import _safe_indexing
+from noiseproof.conditionals import holes
 
 Array = NDArray[np.float64]
 
 _BLOCK = 2**21  # numbers in the draws that the model gets at once
 _NEGLIGIBLE = 1e-4  # weight of a draw
 _UNLIKELY = 1e-6  # log-loss has no bound
-_ROUNDING = 1e-9
+_ROUNDING, _SINGLE = 1e-9, 1e-4  # of answers in double and single precision
+_TIE = 1e-10  # difference of averages that may be due to rounding
 _STEPS = np.linspace(-8.5, 8.5, 171)  # of an integral over a standard Gaussian
 _PAIRS = 256
 _TINY = float(np.finfo(np.float64).tiny)
@@ -63,17 +65,17 @@ class Averager:
         """Classes, from averaged probabilities or else from averaged scores."""
         classes = self.estimator.classes_
         if hasattr(self.estimator, "predict_proba"):
-            return classes[self.probabilities(X).argmax(axis=1)]
+            return classes[_largest(self.probabilities(X))]
         scores = self.decisions(X)
         if scores.ndim == 1:
-            return classes[(scores > 0).astype(int)]
+            return classes[(scores > _TIE).astype(int)]
         if scores.shape[1] != len(classes):
             raise ValueError(
                 f"The scores of {type(self.estimator).__name__} are not one for each "
                 "class, so no class follows from their average; set "
                 "decision_function_shape='ovr'."
             )
-        return classes[scores.argmax(axis=1)]
+        return classes[_largest(scores)]
 
     def predictions(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of a regressor's predictions."""
@@ -81,26 +83,15 @@ class Averager:
             mean, covariance = self._law(X)
             std = np.sqrt(np.maximum(np.einsum("nkk->nk", covariance), 0.0))
             return (mean[:, 0], std[:, 0]) if self.linear["flat"] else (mean, std)
-        means, stds = [], []
-        for rows, weights, starts in self._blocks(X):
-            answers = np.asarray(self.estimator.predict(rows), dtype=np.float64)
-            mean = _sums(answers, weights, starts)
-            counts = np.diff([*starts, len(answers)])
-            apart = answers - np.repeat(mean, counts, axis=0)
-            # around their own mean draws vary less than around the true one
-            lost = np.add.reduceat(weights**2, starts)
-            kept = np.where(counts > 1, 1.0 - lost, 1.0)
-            variance = _sums(apart**2, weights, starts)
-            means.append(mean)
-            stds.append(np.sqrt(variance / kept.reshape(-1, *[1] * (mean.ndim - 1))))
-        return np.concatenate(means), np.concatenate(stds)
+        mean, variance = self._moments(self.estimator.predict, X)
+        return mean, np.sqrt(variance)
 
     def probabilities(self, X: Any) -> Array:
         """Mean of a classifier's probabilities."""
         if self.linear is not None and self.linear["link"] is not None:
             found = _integrated(LINKS[self.linear["link"]], *self._law(X))
         else:
-            found = self._mean(self.estimator.predict_proba, X)
+            found = self._moments(self.estimator.predict_proba, X)[0]
         return np.minimum(found, 1.0)  # rounding: weights may add up to a little more
 
     def decisions(self, X: Any) -> Array:
@@ -119,7 +110,7 @@ class Averager:
                 return shares(scores)
             return np.hstack([shares(scores), logsumexp(scores, axis=1, keepdims=True)])
 
-        mean = self._mean(bounded, X)
+        mean = self._moments(bounded, X)[0]
         if mean.ndim == 1:
             return logit(np.clip(mean, _TINY, 1 - 2**-53))
         return np.log(np.maximum(mean[:, :-1], _TINY)) + mean[:, -1:]
@@ -161,31 +152,62 @@ class Averager:
         law: tuple[Array, Array] = self.conditional.scores(X, coef, intercept)
         return law
 
-    def _mean(self, ask: Callable[[Any], Any], X: Any) -> Array:
-        blocks = self._blocks(X)
-        return np.concatenate([_sums(np.asarray(ask(r)), w, s) for r, w, s in blocks])
+    def _moments(self, ask: Callable[[Any], Any], X: Any) -> tuple[Array, Array]:
+        """Means and variances of a model's answers over the draws of each row.
 
-    def _blocks(self, X: Any) -> Iterator[tuple[Any, Array, NDArray[np.intp]]]:
-        """Draws that matter: rows, weights, and where those of each row of X start."""
-        n, d = X.shape
-        step = max(1, _BLOCK // (self.n_draws * d))
-        for start in range(0, n, step):
-            part = np.arange(start, min(start + step, n))
-            rows, weights, origin = self.conditional.draws(
-                _safe_indexing(X, part), self.n_draws
-            )
-            kept = np.flatnonzero(weights > _NEGLIGIBLE)
-            if len(kept) < len(weights):
-                rows = _safe_indexing(rows, kept)
-                weights, origin = weights[kept], origin[kept]
-            starts = np.searchsorted(origin, np.arange(len(part)))
-            totals = np.add.reduceat(weights, starts)
-            yield rows, weights / totals[origin], starts
+        A row of which nothing is observed gets the average over the whole distribution,
+        which is the same for all such rows.
+        """
+        cells = getattr(self.conditional, "cells_", None)
+        empty = holes(X).all(axis=1) if cells is None else cells.empty(X)
+        rows = np.concatenate([np.flatnonzero(~empty), np.flatnonzero(empty)[:1]])
+        parts = []
+        step = max(1, _BLOCK // (self.n_draws * X.shape[1]))
+        n_others = len(X) - int(empty.sum())
+        for start in range(0, n_others, step):
+            part = rows[start : min(start + step, n_others)]
+            parts.append(self._block(ask, _safe_indexing(X, part), self.n_draws))
+        if empty.any():
+            whole = getattr(self.conditional, "keeps_rows", False)
+            row, n_draws = _safe_indexing(X, rows[-1:]), None if whole else self.n_draws
+            parts.append(self._block(ask, row, n_draws))
+        place = np.where(empty, n_others, np.cumsum(~empty) - 1)
+        mean, variance = (
+            np.concatenate(part)[place] for part in zip(*parts, strict=True)
+        )
+        return mean, variance
+
+    def _block(
+        self, ask: Callable[[Any], Any], X: Any, n_draws: int | None
+    ) -> tuple[Array, Array]:
+        """As `_moments`, for rows whose draws fit in memory together."""
+        rows, weights, origin = self.conditional.draws(X, n_draws)
+        starts = np.searchsorted(origin, np.arange(X.shape[0]))
+        largest = np.maximum.reduceat(weights, starts)
+        kept = np.flatnonzero(weights > _NEGLIGIBLE * largest[origin])
+        if len(kept) < len(weights):
+            rows = _safe_indexing(rows, kept)
+            weights, origin = weights[kept], origin[kept]
+            starts = np.searchsorted(origin, np.arange(X.shape[0]))
+        weights = weights / np.add.reduceat(weights, starts)[origin]
+        answers = np.asarray(ask(rows), dtype=np.float64)
+        mean = _sums(answers, weights, starts)
+        variance = _sums((answers - mean[origin]) ** 2, weights, starts)
+        # around their own mean draws vary less than around the true one
+        lost = np.add.reduceat(weights**2, starts)
+        left = np.where(lost < 1.0, 1.0 - lost, 1.0)
+        return mean, variance / left.reshape(-1, *[1] * (mean.ndim - 1))
 
 
 def shares(scores: Array) -> Array:
     """Scores of classes on the scale of probabilities."""
     return expit(scores) if scores.ndim == 1 else softmax(scores, axis=1)
+
+
+def _largest(answers: Array) -> NDArray[np.intp]:
+    """The first of the largest answers of each row, which rounding may tell apart."""
+    tied = answers >= answers.max(axis=1, keepdims=True) - _TIE
+    return np.asarray(tied.argmax(axis=1))
 
 
 def _sums(values: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
@@ -206,9 +228,10 @@ def linear_scores(
     if not (hasattr(law, "scores") and hasattr(model, method) and len(complete)):
         return None
 
-    def ask(codes: Array) -> Array:
-        rows = law.cells_.table(codes, X)
-        return np.asarray(getattr(model, method)(rows), dtype=np.float64)
+    def ask(codes: Array, method: str = method) -> Any:
+        # in double precision: a model of single precision rows is linear, too
+        like = X if hasattr(X, "columns") else codes
+        return np.asarray(getattr(model, method)(law.cells_.table(codes, like)))
 
     some = _safe_indexing(X, complete[:50])
     codes = np.asarray(law.cells_.codes(some), dtype=np.float64)
@@ -216,22 +239,22 @@ def linear_scores(
     rng = np.random.default_rng(0)
     beyond = codes + 3 * law.cells_.scales * rng.standard_normal(codes.shape)
     tested = np.concatenate([codes, beyond])
-    scores = tested @ coef.T + intercept
-    answers = ask(tested).reshape(scores.shape)
-    if not np.abs(scores - answers).max() <= _ROUNDING * np.abs(answers).max():
+    scores, answers = tested @ coef.T + intercept, ask(tested)
+    rounding = _ROUNDING if answers.dtype == np.float64 else _SINGLE
+    apart = np.abs(scores - answers.reshape(scores.shape)).max()
+    if not apart <= rounding * np.abs(answers).max():
         return None
     link = None
     if hasattr(model, "predict_proba"):
-        probabilities = model.predict_proba(law.cells_.table(tested, X))
-        link = _link(scores, probabilities)
+        link = _link(scores, ask(tested, "predict_proba"), 100 * rounding)
     return {"coef": coef, "intercept": intercept, "flat": flat, "link": link}
 
 
 def _probed(
-    ask: Callable[[Array], Array], centre: Array, scales: Array
+    ask: Callable[[Array], Any], centre: Array, scales: Array
 ) -> tuple[Array, Array, bool]:
     """Weights and constants by a step along each feature; whether scores are flat."""
-    at_centre = ask(centre[None])
+    at_centre = ask(centre[None]).astype(np.float64)
     flat, d = at_centre.ndim == 1, len(centre)
     coef = np.empty((at_centre.size, d))
     for start in range(0, d, 512):
@@ -243,11 +266,11 @@ def _probed(
     return coef, at_centre.reshape(-1) - coef @ centre, flat
 
 
-def _link(scores: Array, probabilities: Array) -> str | None:
+def _link(scores: Array, probabilities: Array, rounding: float) -> str | None:
     """Name of the function that makes these probabilities of these scores."""
     for name, link in LINKS.items():
         if (name == "expit") == (scores.shape[1] == 1) and np.allclose(
-            link(scores), probabilities, rtol=0, atol=1e-7
+            link(scores), probabilities, rtol=0, atol=rounding
         ):
             return name
     return None
@@ -266,7 +289,9 @@ def _integrated(
         points = np.concatenate([half, -half])
         weights = np.full(len(points), 0.5 / _PAIRS)
     values, vectors = np.linalg.eigh(covariance)
+    # the symmetric root: eigenvectors have no sign and, if values are equal, no order
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    roots = roots @ np.swapaxes(vectors, 1, 2)
     step = max(1, _BLOCK // (len(points) * k))
     parts = []
     for start in range(0, n, step):
