@@ -1,4 +1,4 @@
-"""Conditionals: what a missing cell may have been, given those that are there."""
+"""Conditionals: the distribution of missing values, given the observed ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from noiseproof.conditionals.base import Conditional, Draws
 from noiseproof.conditionals.cells import Cells
 from noiseproof.conditionals.cells import has_words as has_words
 from noiseproof.conditionals.cells import holes as holes
+from noiseproof.conditionals.cells import warn_of_many_words as warn_of_many_words
 from noiseproof.conditionals.donors import Donors
 from noiseproof.conditionals.joint_gaussian import JointGaussian
 from noiseproof.conditionals.regression import FactorRegression, FullRegression

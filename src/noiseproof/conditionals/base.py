@@ -157,6 +157,6 @@ class Conditional(BaseEstimator, ABC):
 
 def _gaps(codes: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rows have holes and observed cells, and which have no observed cell."""
-    missing = np.isnan(codes)
-    empty = missing.all(axis=1)
-    return missing.any(axis=1) & ~empty, empty
+    count = np.isnan(codes).sum(axis=1)
+    empty = count == codes.shape[1]
+    return (count > 0) & ~empty, empty

@@ -1,9 +1,10 @@
 """Tables as numbers: what conditionals compare, and the way back to rows.
 
 A table is a NumPy array or a data frame. Its cells become codes: a number is its own
-code, a word is its place in the list of the words seen, and NaN is a hole. For
-distances and regressions codes become features: numbers in standard deviations from
-their mean, and one indicator for each word of a column.
+code, a time is counted in microseconds, a word is its place in the list of the words
+seen, and NaN is a missing value. For distances and regressions codes become features:
+numbers in standard deviations from their mean, and one indicator for each word of a
+column.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from noiseproof.conditionals.rounding import first_best
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-_NUMBERS, _TIMES = "uif", "mM"  # kinds of dtypes
+_TIMES = {"M": "datetime64[us]", "m": "timedelta64[us]"}  # by kind of dtype
 _ROWS = 2048  # in a block
+_FEW, _MANY = 20, 0.9  # words, and share of the rows: more are no categories
 
 
 def holes(X: Any) -> Mask:
@@ -41,30 +43,36 @@ def has_words(X: Any) -> bool:
     return any(_kind(column) == "words" for _, column in _columns(X))
 
 
-class Cells:
-    """The columns of a training table: names, kinds, words, means and scales.
+def warn_of_many_words(name: Any, n_words: int, n_rows: int) -> None:
+    """Warn if a column of words has nearly as many words as rows."""
+    if n_words > max(_FEW, _MANY * n_rows):
+        warnings.warn(
+            f"Column {name!r} has {n_words} different texts in {n_rows} rows: if it "
+            "only names the rows, leave it out; if it holds numbers or dates as text, "
+            "convert it first.",
+            stacklevel=5,
+        )
 
-    Parameters
-    ----------
-    X : array or data frame of shape (n_samples, n_features)
-        The table.
-    """
+
+class Cells:
+    """The columns of a training table: names, kinds, words, means and scales."""
 
     def __init__(self, X: Any):
         _refuse_sparse(X)
         if _is_frame(X):
-            pairs = list(_columns(X))
-            self.names = [str(name) for name, _ in pairs]
-            self.words = [
-                _distinct(column) if _kind(column) == "words" else None
-                for _, column in pairs
-            ]
-            self.times = [_unit(column) for _, column in pairs]
+            self.names = [str(name) for name, _ in _columns(X)]
+            columns = [column for _, column in _columns(X)]
+            kinds = [_kind(column) for column in columns]
         else:
             X = _as_array(X)
-            self.names = [f"{j}" for j in range(X.shape[1])]
-            self.words = [None] * X.shape[1]
-            self.times = [None] * X.shape[1]
+            columns = list(X.T)
+            self.names = [str(j) for j in range(X.shape[1])]
+            kinds = ["numbers"] * X.shape[1]
+        self.times = [_TIMES.get(kind) for kind in kinds]
+        self.words = [
+            _distinct(column, name) if kind == "words" else None
+            for column, name, kind in zip(columns, self.names, kinds, strict=True)
+        ]
         self._measure(self.codes(X))
         sizes = [1 if words is None else len(words) for words in self.words]
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -83,7 +91,7 @@ class Cells:
             never = self.names[int(np.argmin(counts))]
             raise ValueError(
                 f"Column {never} of X has no value in any row, so nothing can be said "
-                "about its missing cells; remove the column."
+                "about its missing values; remove the column."
             )
         sums = [np.nansum(block, axis=0, dtype=np.float64) for block in blocks]
         self.means = np.sum(sums, axis=0) / counts
@@ -124,7 +132,7 @@ class Cells:
             self._check_width(X.shape[1], None)
             if np.isinf(X).any():
                 raise ValueError(
-                    "X holds an infinite value; use NaN for missing cells."
+                    "X holds an infinite value; use NaN for missing values."
                 )
             return X
         pairs = list(_columns(X))
@@ -180,21 +188,20 @@ class Cells:
         """Codes as a table of the kind that `like` is, and the index of these rows."""
         if not _is_frame(like):
             return codes.astype(_as_array(like).dtype, copy=False)
-        filled, kept = {}, {}
+        filled, dtypes = {}, {}
         for j, (_, column) in enumerate(_columns(like)):
-            words, unit, name = self.words[j], self.times[j], str(j)
+            words, unit, values = self.words[j], self.times[j], codes[:, j]
             if words is not None:
-                values = words[codes[:, j].astype(np.intp)]
-                truth = all(isinstance(word, bool | np.bool_) for word in words)
-                filled[name] = values.astype(bool) if truth else values
-                if str(column.dtype) == "category":
-                    kept[name] = column.dtype
+                values = words[values.astype(np.intp)]
+                if all(isinstance(word, bool | np.bool_) for word in words):
+                    values = values.astype(bool)
             elif unit is not None:
-                filled[name] = codes[:, j].astype(np.int64).view(unit)
-            else:
-                filled[name] = codes[:, j]
-        frame = type(like)(filled)
-        frame = frame.astype(kept) if kept else frame
+                values = np.nan_to_num(values, nan=-(2.0**63))  # NaT
+                values = values.astype(np.int64).view(unit)
+            filled[str(j)] = values
+            if str(column.dtype) == "category" or _zone(column) is not None:
+                dtypes[str(j)] = column.dtype
+        frame = _cast(type(like)(filled), dtypes)
         frame.columns = like.columns
         if rows is not None and hasattr(like, "index"):
             frame.index = like.index[rows]
@@ -249,49 +256,63 @@ def _missing(column: Any) -> Mask:
 
 
 def _kind(column: Any) -> str:
-    """Whether a column holds numbers, times or words."""
+    """What a column holds: "numbers", "words", or times, "M" for dates and "m"."""
+    if hasattr(column, "infer_objects"):  # numbers among objects are numbers
+        column = column.infer_objects()
     kind = getattr(column.dtype, "kind", None)
     if kind is None:  # polars
         kind = np.asarray(column.drop_nulls()).dtype.kind
-    if str(column.dtype) == "category":
-        return "words"
-    return "numbers" if kind in _NUMBERS else "times" if kind in _TIMES else "words"
+    if kind in _TIMES:
+        return str(kind)
+    numbers = kind in "uif" and str(column.dtype) != "category"
+    return "numbers" if numbers else "words"
 
 
-def _unit(column: Any) -> str | None:
-    """The dtype in which times are counted, if a column holds times."""
-    if _kind(column) != "times":
-        return None
-    return (
-        "datetime64[us]" if np.asarray(column).dtype.kind == "M" else "timedelta64[us]"
-    )
+def _zone(column: Any) -> Any:
+    """The time zone of a column of pandas or polars."""
+    return getattr(column.dtype, "tz", getattr(column.dtype, "time_zone", None))
+
+
+def _cast(frame: Any, dtypes: dict[str, Any]) -> Any:
+    """A frame with other types of some columns; times are in UTC."""
+    if not dtypes or hasattr(frame, "cast"):  # polars
+        return frame.cast(dtypes) if dtypes else frame
+    for name in dtypes:
+        if frame[name].dtype.kind == "M":
+            frame[name] = frame[name].dt.tz_localize("UTC")
+    return frame.astype(dtypes)
 
 
 def _as_numbers(column: Any, name: Any, unit: str | None) -> Array:
     missing = _missing(column)
     values = np.zeros(len(missing))
     try:
-        present = np.asarray(column)[~missing]
-        if unit is not None:
-            present = present.astype(unit).view(np.int64)
+        if unit is None:
+            present = np.asarray(column)[~missing]
+        else:
+            present = np.asarray(column, dtype=unit)[~missing].view(np.int64)
         values[~missing] = present.astype(np.float64)
     except (TypeError, ValueError) as error:
+        cells = np.asarray(column, dtype=object)[~missing].tolist()
+        odd = next((cell for cell in cells if isinstance(cell, str)), cells[0])
+        kind = "numbers" if unit is None else "times"
         raise ValueError(
-            f"Column {name} of X held numbers in training, but now it holds "
-            f"{np.asarray(column)[~missing][0]!r}; pass numbers or missing cells."
+            f"Column {name} of X held {kind} in training, but now it holds "
+            f"{odd!r}; pass {kind} or missing values."
         ) from error
     if not np.isfinite(values).all():
         raise ValueError(
-            f"Column {name} of X holds an infinite value; use NaN for missing cells."
+            f"Column {name} of X holds an infinite value; use NaN for missing values."
         )
     values[missing] = np.nan
     return values
 
 
-def _distinct(column: Any) -> Array:
+def _distinct(column: Any, name: str) -> Array:
     """The words of a column, in an order that does not depend on that of the rows."""
     values = np.asarray(column, dtype=object)[~_missing(column)]
     words = sorted(set(values.tolist()), key=lambda word: (type(word).__name__, word))
+    warn_of_many_words(name, len(words), len(column))
     return np.array([*words, None], dtype=object)[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Rows of the training set that agree with what is observed fill the holes."""
+"""Training rows that agree with the observed values fill the missing ones."""
 
 from __future__ import annotations
 
@@ -29,32 +29,40 @@ _TAUGHT_BY = 5000  # rows: enough for covariances
 
 
 class Donors(Conditional):
-    """Missing cells from training rows that agree with the observed ones.
+    """Fill missing values from training rows that agree with the observed ones.
 
-    The nearest rows by the observed cells each fill the holes with cells of their own,
-    weighted exp(-D²/2h²), less what a row at the distance of the first one left out
-    would get. D² sums squared differences over the observed cells: numbers in standard
-    deviations of their column, or, with `bandwidth="auto"`, in a common unit if that
-    tells masked cells of training rows better (as it does for pixels), or half and
-    half; two different words count 2. So this is the conditional of a kernel density
-    estimate with bandwidth h, cut off at `n_donors`. With `corrected` a donor's numbers
-    are moved by the linear regression of the missing cells on the differences
-    in the observed ones, and kept within the range seen in training. Holes of training
-    rows are filled once, by a draw from the same regression. The fitted object contains
-    training rows.
+    The donors of a row are the training rows nearest to it in the observed values. Each
+    donor fills the missing values with its own, and has the weight exp(-D²/2h²), less
+    the weight of a row as far as the first one left out. This is the conditional of a
+    kernel density estimate with bandwidth h, cut off at `n_donors`.
+
+    D² is the sum of squared differences over the observed values. Numbers are measured
+    in standard deviations of their column. With `bandwidth="auto"` they may instead be
+    measured in a common unit, as pixels are, or half way between, if that predicts
+    masked values of training rows better. Two different words count 2. Features are
+    rounded so that distances have no rounding error. Training rows at the same distance
+    are taken in an order hashed from their values. So the donors of a row depend
+    neither on the other rows of a batch, nor on the order of the training rows, nor on
+    the processor. A row without any observed value is answered by all training rows.
+
+    With `corrected` each donor row is then adjusted: a linear regression predicts how
+    the missing values change with the observed ones, and the donor's numbers are
+    shifted by the predicted difference, within the range seen in training. Missing
+    values of training rows are filled once, by a draw from the same regression. The
+    fitted object contains training rows.
 
     Parameters
     ----------
     n_donors : int, default=20
-        How many rows fill the holes of a row.
+        How many training rows fill the missing values of a row.
     bandwidth : float or "auto", default="auto"
-        h, in standard deviations; "auto" takes the one that makes masked cells of
-        training rows likeliest, widened where features repeat each other, times 0.7:
-        models' averages tell classes better with somewhat fewer donors.
+        h, in standard deviations. "auto" takes the one under which masked values of
+        training rows are likeliest, wider where features repeat each other, times 0.7,
+        since models' averages predict better with somewhat fewer donors.
     max_rows : int, default=20_000
-        Keep at most so many training rows, a random sample of them.
+        The largest number of training rows to keep. Of more, a random sample is kept.
     corrected : bool, default=True
-        Whether to move the donors' cells.
+        Whether to adjust the donors' values.
 
     Attributes
     ----------
@@ -184,8 +192,8 @@ class Donors(Conditional):
             weights[rows] = _weights(squares, edge, self.bandwidth_)
             theirs = self.rows_[places]
             if self.corrected:
-                Z, observed = self.cells_.features(codes[rows])
-                self._correct(theirs, observed, Z[:, None] - self._theirs(places))
+                apart = self._features(codes[rows])[:, None] - self._theirs(places)
+                self._correct(theirs, ~np.isnan(codes[rows]), apart)
             own = codes[rows][:, None]
             filled[rows] = np.where(np.isnan(own), theirs, own)
         return filled, weights
@@ -196,7 +204,7 @@ class Donors(Conditional):
     def _correct(self, theirs: Array, observed: Mask, apart: Array) -> None:
         """Shift the donors' numbers by what the regression says about differences."""
         cells = self.cells_
-        moves = self.regression_.expected(observed, apart)
+        moves = self.regression_.expected(observed[:, cells.owner], apart)
         numbers = np.flatnonzero(cells.is_number)
         if len(numbers) < len(cells.owner):
             moves = moves[..., np.searchsorted(cells.owner, numbers)]
@@ -262,35 +270,27 @@ class Donors(Conditional):
         """D² = Σ z² - 2 Z X' + M (X∘X)' over observed cells, in units of grid²."""
         observed = ~np.isnan(codes)[:, self.cells_.owner]
         largest = 2.0 ** self._bits()
-        Z = np.where(observed, self._rounded_features(codes, grid), 0.0)
+        Z = np.where(observed, np.rint(self._features(codes, grid)), 0.0)
         Z = np.minimum(np.maximum(Z, -largest), largest)
         M = observed.astype(np.float64)
         squares = np.empty((len(Z), len(self.rows_)))
         step = max(1, _BLOCK // Z.shape[1])
         for start in range(0, len(self.rows_), step):
             part = slice(start, start + step)
-            X = self._rounded_features(self.rows_[part], grid)
+            X = self._features(self.rows_[part], grid)
+            np.rint(X, out=X)
             np.matmul(-2.0 * Z, X.T, out=squares[:, part])
             np.multiply(X, X, out=X)
             squares[:, part] += M @ X.T
         squares += np.einsum("np,np->n", Z, Z)[:, None]
         return squares
 
-    def _rounded_features(self, codes: Array, grid: float) -> Array:
-        """Features as whole numbers of a unit."""
-        if self.cells_.is_number.all():
-            Z = codes - self.cells_.means
-            Z *= 1.0 / (self.cells_.scales * grid)
-        else:
-            Z = self.cells_.features(codes)[0] / grid
-        return np.rint(Z, out=Z)
-
-    def _features(self, codes: Array) -> Array:
-        """Features of codes without holes."""
+    def _features(self, codes: Array, unit: float = 1.0) -> Array:
+        """Features of codes, in some unit; NaN where a number is missing."""
         if not self.cells_.is_number.all():
-            return self.cells_.features(codes)[0]
+            return self.cells_.features(codes)[0] / unit
         Z = codes - self.cells_.means
-        Z /= self.cells_.scales
+        Z *= 1.0 / (self.cells_.scales * unit)
         return Z
 
     def _theirs(self, places: Array) -> Array:

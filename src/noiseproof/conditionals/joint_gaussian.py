@@ -19,12 +19,12 @@ _BLOCK = 2**22  # numbers in a temporary array
 
 
 class JointGaussian(Conditional):
-    """Missing cells by the Gaussian that has the mean and covariance of the rows.
+    """Fill missing values by a Gaussian with the mean and covariance of the rows.
 
-    Given the observed cells, the missing ones are Gaussian: the mean is their linear
-    regression, the covariance what it leaves over. Covariances come from the rows that
-    have both cells, and are shrunk. The fitted object contains no training row, only
-    means and covariances.
+    Given the observed values, the missing ones are Gaussian. Their mean is the linear
+    regression on the observed values, and their covariance is that of its residuals.
+    The covariance of two columns is estimated on the rows that have both, and shrunk.
+    The fitted object contains no training row, only means and covariances.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class JointGaussian(Conditional):
         How much covariances are shrunk towards zero, between 0 and 1; "auto" estimates
         the best amount (Ledoit and Wolf's lemma with a diagonal target).
     rank : int, default=None
-        Hold the covariance as so many factors plus a diagonal, so that a row costs
-        d·rank². None holds all covariances up to 256 features, and at most 64 factors
-        above.
+        Number of factors to which the covariance is reduced, beside a diagonal; a row
+        then costs d·rank². None keeps all covariances up to 256 features, and at most
+        64 factors above.
 
     Attributes
     ----------
@@ -109,12 +109,12 @@ class JointGaussian(Conditional):
     def scores(
         self, X: Any, coef: Array, intercept: Array
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Law of linear scores w·x + b of rows with holes.
+        """Mean and covariance of linear scores w·x + b of rows with missing values.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Rows with holes.
+            Rows with missing values.
         coef : array of shape (n_scores, n_features)
             Weights.
         intercept : array of shape (n_scores,)
@@ -123,9 +123,9 @@ class JointGaussian(Conditional):
         Returns
         -------
         mean : array of shape (n_samples, n_scores)
-            E[w·x + b | observed cells].
+            E[w·x + b | observed values].
         covariance : array of shape (n_samples, n_scores, n_scores)
-            What the holes leave open.
+            Their covariance, given the observed values.
         """
         codes = self.cells_.codes(X)
         mean = np.empty((len(codes), len(coef)))

@@ -26,13 +26,7 @@ _BLOCK = 2**22  # numbers in a temporary array
 
 
 class FullRegression:
-    """All covariances.
-
-    Parameters
-    ----------
-    covariance : array of shape (d, d)
-        Positive semidefinite; a trace of the identity is added.
-    """
+    """All covariances (d, d); a trace of the identity is added."""
 
     def __init__(self, covariance: Array):
         self.covariance = covariance + _JITTER * np.eye(len(covariance))
@@ -40,12 +34,8 @@ class FullRegression:
     def expected(self, observed: Mask, deviations: Array) -> Array:
         """E[x | observed features] for missing features; the observed as they are.
 
-        Parameters
-        ----------
-        observed : array of bool of shape (n, d)
-            Which features of each row are there.
-        deviations : array of shape (n, k, d)
-            Rows from the mean, k for each pattern; what is not observed is not read.
+        `deviations` (n, k, d) are rows less their mean, k for each row of `observed`
+        (n, d); what is not observed is not read.
         """
         result = deviations.copy()
         for rows, seen in _patterns(observed):
@@ -77,15 +67,7 @@ class FullRegression:
 
 
 class FactorRegression:
-    """F F' + diag(d).
-
-    Parameters
-    ----------
-    factors : array of shape (d, rank)
-        F.
-    rest : array of shape (d,)
-        What each feature has for itself; positive.
-    """
+    """F F' + diag(rest), with factors F (d, rank) and a positive rest (d)."""
 
     def __init__(self, factors: Array, rest: Array):
         self.factors, self.rest = factors, rest
@@ -151,19 +133,9 @@ def regression_of(
     Covariances are means over the rows in which both features are observed. "auto"
     shrinks them towards zero by what Ledoit and Wolf's lemma says for a diagonal target
     (Schäfer and Strimmer 2005): the estimated variance of all covariances, given the
-    features' variances, by their sum of squares.
-
-    Parameters
-    ----------
-    Z : array of shape (n, d)
-        Rows of mean zero and variance one, with zeros in their holes.
-    observed : array of bool of shape (n, d)
-        Where there are none.
-    shrinkage : float or "auto"
-        Between 0 and 1.
-    rank : int or None
-        Number of factors; None holds all covariances up to 256 features, and chooses
-        above.
+    features' variances, by their sum of squares. Rows `Z` (n, d) have mean zero,
+    variance one, and zeros where they are not `observed`. Without a `rank` all
+    covariances are held up to 256 features, and factors above.
     """
     n, d = Z.shape
     if d > _WIDE:

@@ -21,9 +21,8 @@ from sklearn.utils.validation import (
 
 from noiseproof._rows import density, read
 from noiseproof._sklearn import StrOptions, _check_feature_names_in
+from noiseproof.conditionals import warn_of_many_words
 from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
-
-_FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -339,12 +338,7 @@ def _is_number(column: Any) -> bool:
 def _texts(column: Any) -> list[str]:
     """The values of a text column, which should be fewer than its rows."""
     values = sorted(set(column.dropna()))
-    if len(values) > max(_FEW, _MANY * len(column)):
-        warnings.warn(
-            f"Column {column.name!r} has {len(values)} different texts in "
-            f"{len(column)} rows: if it only names the rows, leave it out.",
-            stacklevel=4,
-        )
+    warn_of_many_words(column.name, len(values), len(column))
     return values
 
 
