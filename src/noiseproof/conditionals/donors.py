@@ -221,9 +221,9 @@ class Donors(Conditional):
     ) -> Iterator[tuple[slice, Array, Array, Array]]:
         """Find the k nearest training rows of blocks of rows.
 
-        Yields the block, the places of its neighbours, their squared distances, and the
-        distance of the next one. Of rows at equal distance the first are taken. `own`
-        names a training row for each row that may not help it.
+        Yields the block, the places of its neighbours, their squared distances, and
+        that of the next one, all less the same number. Of rows at equal distance the
+        first are taken. `own` names a training row for each row that may not help it.
         """
         width = min(k + 1, len(self.rows_))
         long = max(1, _BLOCK // len(self.rows_))  # for products with all training rows
@@ -267,7 +267,7 @@ class Donors(Conditional):
         return (51 - int(np.ceil(np.log2(len(self.cells_.owner))))) // 2
 
     def _squares(self, codes: Array, grid: float) -> Array:
-        """D² = Σ z² - 2 Z X' + M (X∘X)' over observed cells, in units of grid²."""
+        """D² less Σ z², that is M (X∘X)' - 2 Z X', exactly, in units of grid²."""
         observed = ~np.isnan(codes)[:, self.cells_.owner]
         largest = 2.0 ** self._bits()
         Z = np.where(observed, np.rint(self._features(codes, grid)), 0.0)
@@ -282,7 +282,6 @@ class Donors(Conditional):
             np.matmul(-2.0 * Z, X.T, out=squares[:, part])
             np.multiply(X, X, out=X)
             squares[:, part] += M @ X.T
-        squares += np.einsum("np,np->n", Z, Z)[:, None]
         return squares
 
     def _features(self, codes: Array, unit: float = 1.0) -> Array:
