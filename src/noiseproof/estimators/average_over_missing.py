@@ -1,4 +1,4 @@
-"""Any model on rows with holes: the average over what they may have been."""
+"""Any model on rows with missing values: the average over what they may have been."""
 
 from __future__ import annotations
 
@@ -33,50 +33,55 @@ _FILLS = 5  # draws of a training row with holes, if the estimator takes weights
 
 
 class AverageOverMissing(KnownMissing):
-    """Any classifier or regressor, averaged over what missing cells may have been.
+    """Average a classifier or regressor over what missing values may have been.
 
-    The answer for a row with holes is E[f(x) | observed cells], where the law of the
-    missing cells comes from the training rows: not f of a row filled with a guess.
-    Probabilities are averaged; of a classifier that has none, scores are (on the scale
-    of probabilities); classes follow from the average. A row without holes gets exactly
-    what the estimator says. Scores that are linear in the row need no draws with
-    `JointGaussian`: their mean and variance are known, and probabilities integrate the
-    variance.
+    The prediction for a row with missing values is E[f(x) | observed values], not f of
+    a row whose missing values were filled with a guess. The distribution of the missing
+    values is learned from the training rows. Probabilities are averaged, or scores if
+    the classifier has no probabilities, and the predicted class follows from the
+    average. A row without missing values gets exactly what the estimator predicts. What
+    a row gets does not depend on the other rows of the batch.
+
+    With `JointGaussian` and a linear model no draws are needed: the score of a row with
+    missing values is Gaussian with known mean and variance, and `predict_proba`
+    averages over that distribution.
 
     Parameters
     ----------
     estimator : estimator, default=None
         A classifier or regressor, a pipeline, or a fitted model in `FrozenEstimator`,
-        for which `fit` learns the law of the rows only. None means
-        `DropoutLogisticRegression`.
+        which `fit` does not train again. None means `DropoutLogisticRegression`.
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
-        The law of missing cells. "auto" takes the one whose averages tell the targets
-        best (by log-loss or squared error) on masked training rows that were held out;
-        the estimator is fitted up to three times more for that, unless it is frozen. If
-        there are no targets (see `fit`) it takes the one whose averages are nearest to
-        what the estimator says about the complete rows. Donors with and without their
-        correction are tried. A model with `Donors` contains training rows.
+        The distribution of missing values, given the observed ones. "auto" compares
+        `JointGaussian` and `Donors`, with and without correction, on held-out training
+        rows with masked values, and takes the one whose averages predict the targets
+        best, by log-loss or squared error. The estimator is fitted up to three times
+        more for that, unless it is frozen. Without targets (see `fit`) it takes the one
+        whose averages are nearest to the predictions for the complete rows. A model
+        with `Donors` contains training rows.
     n_draws : int, default=20
-        How many draws of a row the estimator sees at most.
+        The largest number of draws of a row that the estimator sees. Only a row
+        without any observed value gets more with `Donors`: all of its training rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of the masks that choose the conditional, and of the draws that fill
+        Seed of the masks by which the conditional is chosen, and of the draws that fill
         training rows.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator. If it takes no NaN, training rows with holes were filled
-        with draws: five for each row if it takes sample weights, else one.
+        The fitted estimator. If it does not accept NaN, training rows with missing
+        values were filled with draws: five for each row if it accepts sample weights,
+        else one.
     conditional_ : Conditional
-        The law of the rows.
+        The fitted distribution of missing values.
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
     See Also
     --------
     ReducedModels : One model for each pattern of missing columns.
-    noiseproof.conditionals.Donors : Training rows that fill the missing cells.
-    noiseproof.conditionals.JointGaussian : The same in closed form, for linear models.
+    noiseproof.conditionals.Donors : Training rows that fill the missing values.
+    noiseproof.conditionals.JointGaussian : A Gaussian; closed form for linear models.
     recommend : Finds the model to take by cross-validation.
 
     Examples
@@ -89,7 +94,7 @@ class AverageOverMissing(KnownMissing):
     >>> model = AverageOverMissing(SVC(), "donors").fit(X[:900], y[:900])
     >>> half = np.random.default_rng(0).random(X[900:].shape) < 0.5
     >>> round(model.score(np.where(half, np.nan, X[900:]), y[900:]), 2)
-    0.92
+    0.91
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -112,15 +117,15 @@ class AverageOverMissing(KnownMissing):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the estimator, and learn the law of the rows.
+        """Fit the estimator and the distribution of missing values.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Training rows, with or without holes.
+            Training rows, with or without missing values.
         y : array-like of shape (n_samples,), default=None
-            Targets. A `FrozenEstimator` needs none; given some, of rows that it was not
-            fitted on at best, they choose the conditional.
+            Targets. A `FrozenEstimator` needs none. If there are some, the conditional
+            is chosen by them; at best they belong to rows that it was not fitted on.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row for the estimator.
 
@@ -164,7 +169,7 @@ class AverageOverMissing(KnownMissing):
     def _fitted(
         self, base: Any, X: Any, y: Any, sample_weight: Any, rng: np.random.Generator
     ) -> Any:
-        """The estimator, fitted on rows whose holes are filled if it takes none."""
+        """The estimator, fitted on filled rows if it does not accept NaN."""
         fitted = clone(base)
         if isinstance(base, FrozenEstimator):
             return fitted
@@ -183,7 +188,7 @@ class AverageOverMissing(KnownMissing):
         return fitted.fit(X, y, **options)
 
     def _filled(self, X: Any, origin: NDArray[Any], rng: np.random.Generator) -> Any:
-        """Rows of X, each as often as told, with holes filled by draws at random."""
+        """The rows of X at `origin`, filled by draws at random."""
         rows, weights, of = self.conditional_.draws(X, self.n_draws)
         ends = np.cumsum(weights)  # of all rows: those of row i lie in (i, i + 1]
         points = origin + rng.uniform(1e-9, 1 - 1e-9, len(origin))
@@ -195,10 +200,10 @@ class AverageOverMissing(KnownMissing):
     def _chosen(
         self, X: Any, y: Any, sample_weight: Any, complete: NDArray[Any]
     ) -> Any:
-        """The conditional whose averages are best on held-out rows with masked cells.
+        """The conditional whose averages are best on held-out rows with masked values.
 
-        Best for the targets, if the estimator can be fitted without these rows; else
-        nearest to what it says about the rows as they were.
+        Best at predicting the targets, if the estimator can be fitted without these
+        rows; else nearest to its predictions for the complete rows.
         """
         if len(complete) < 5 * _PARTS:
             return Donors()
@@ -227,7 +232,7 @@ class AverageOverMissing(KnownMissing):
             return None
 
     def _loss(self, model: Any, law: Any, rows: Any, wanted: Any) -> float:
-        """Loss of averages on rows of which a part of the cells is masked."""
+        """Loss of averages on rows with masked values."""
         linear = linear_scores(model, law, rows, np.arange(rows.shape[0]))
         averager = Averager(model, law, self.n_draws, linear)
         codes, rng, loss = law.cells_.codes(rows), np.random.default_rng(0), 0.0
@@ -242,22 +247,22 @@ class AverageOverMissing(KnownMissing):
 
     @by_blocks
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict: of a row with holes, from the average.
+        """Predict, by the average if values are missing.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
+            Rows with or without missing values.
         return_std : bool, default=False
             Regressors only: whether to return how much the prediction varies with what
-            the missing cells may have been.
+            the missing values may have been.
 
         Returns
         -------
         y : array of shape (n_samples,)
             Predictions.
         std : array of shape (n_samples,)
-            Standard deviations, zero for rows without holes; only if asked for.
+            Standard deviations, zero for complete rows; only with `return_std`.
         """
         if not return_std:
             return self._delegate("predict", X)

@@ -1,4 +1,4 @@
-"""What the meta-estimators for rows with holes share."""
+"""What the meta-estimators for rows with missing values share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from noiseproof.estimators.meta import Delegator
 
 
 class KnownMissing(Delegator):
-    """Reads arrays and data frames with holes, and answers rows without any itself."""
+    """Reads tables with missing values; complete rows go to the estimator itself."""
 
     @staticmethod
     def _default() -> Any:
@@ -28,7 +28,7 @@ class KnownMissing(Delegator):
 
     @abstractmethod
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
-        """What `method` says about rows of which some have holes."""
+        """What `method` predicts for rows of which some have missing values."""
 
     def _delegate(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
@@ -71,7 +71,7 @@ class KnownMissing(Delegator):
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Rows with or without holes.
+            Rows with or without missing values.
         y : array-like of shape (n_samples,)
             True targets.
         sample_weight : array-like of shape (n_samples,), default=None

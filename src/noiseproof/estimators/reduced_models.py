@@ -25,10 +25,10 @@ class ReducedModels(KnownMissing):
     """One model for each pattern of missing columns, fitted on the columns that stay.
 
     The gold standard where few sensors fail: nothing is filled in, and nothing is
-    assumed about the missing cells. A pattern's model is fitted when a row with that
-    pattern is first met, on the training rows that have all of its columns, and kept.
-    Rows without holes get the estimator fitted on all columns. The fitted object
-    contains the training rows. Several threads may predict at once.
+    assumed about the missing values. The model of a pattern is fitted when a row with
+    that pattern is first met, on the training rows that have all of its columns, and
+    kept. Rows without missing values get the estimator fitted on all columns. The
+    fitted object contains the training rows. Several threads may predict at once.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class ReducedModels(KnownMissing):
     Attributes
     ----------
     estimator_ : estimator
-        The model for rows without holes.
+        The model for rows without missing values.
     models_ : dict
-        A model for each pattern met: its key has a 1 for each column that is there.
+        A model for each pattern met. Its key has a 1 for each observed column.
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
@@ -88,13 +88,13 @@ class ReducedModels(KnownMissing):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model for rows without holes, and keep the training rows.
+        """Fit the model for rows without missing values, and keep the training rows.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
-            Training rows. Those with holes serve the models that need none of their
-            missing columns, and all models if the estimator takes NaN.
+            Training rows. Those with missing values train the models that do not use
+            these columns, and all models if the estimator accepts NaN.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
