@@ -24,7 +24,6 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _TIMES = {"M": "datetime64[us]", "m": "timedelta64[us]"}  # by kind of dtype
-_ROWS = 2048  # in a block
 _FEW, _MANY = 20, 0.9  # words, and share of the rows: more are no categories
 
 
@@ -75,31 +74,26 @@ class Cells:
         ]
         self._measure(self.codes(X))
         sizes = [1 if words is None else len(words) for words in self.words]
-        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)  # columns of features
+        self.firsts = np.cumsum(sizes) - sizes  # features of columns
         self.is_number = np.array([words is None for words in self.words])
 
     def _measure(self, codes: Array) -> None:
-        """Means, scales and ranges, in blocks: a second copy might be large."""
-        blocks = [codes[start : start + _ROWS] for start in range(0, len(codes), _ROWS)]
-        counts = np.sum([(~np.isnan(block)).sum(axis=0) for block in blocks], axis=0)
-        if not counts.any():
+        """Means, scales and ranges, of one column at a time to save memory."""
+        measured = np.array([_measured(column) for column in codes.T]).reshape(-1, 5)
+        sizes, self.means, scales, self.low, self.high = measured.T
+        if not sizes.any():
             raise ValueError(
                 "Every cell of X is missing: there is nothing to learn from; pass rows "
                 "with observed cells."
             )
-        if not counts.all():
-            never = self.names[int(np.argmin(counts))]
+        if not sizes.all():
+            never = self.names[int(np.argmin(sizes))]
             raise ValueError(
                 f"Column {never} of X has no value in any row, so nothing can be said "
                 "about its missing values; remove the column."
             )
-        sums = [np.nansum(block, axis=0, dtype=np.float64) for block in blocks]
-        self.means = np.sum(sums, axis=0) / counts
-        squares = [np.nansum((block - self.means) ** 2, axis=0) for block in blocks]
-        scales = np.sqrt(np.sum(squares, axis=0) / counts)
         self.scales = np.where(scales > 1e-12 * np.abs(self.means), scales, 1.0)
-        self.low = np.fmin.reduce([np.fmin.reduce(block) for block in blocks])
-        self.high = np.fmax.reduce([np.fmax.reduce(block) for block in blocks])
 
     def in_units(self, share: float) -> Cells:
         """The same, with scales between own ones (0) and a common one (1).
@@ -153,23 +147,15 @@ class Cells:
         Z[~observed] = 0.0
         if self.is_number.all():
             return Z, observed
-        return self._with_indicators(codes, Z, observed)
-
-    def _with_indicators(
-        self, codes: Array, Z: Array, observed: Mask
-    ) -> tuple[Array, Mask]:
-        wide = np.zeros((len(codes), len(self.owner)))
-        starts = np.searchsorted(self.owner, np.arange(codes.shape[1]))
-        wide[:, starts[self.is_number]] = Z[:, self.is_number]
+        wide = Z[:, self.owner]
         for j in np.flatnonzero(~self.is_number):
-            rows = np.flatnonzero(observed[:, j])
-            wide[rows, starts[j] + codes[rows, j].astype(np.intp)] = 1.0
+            own = self.owner == j
+            wide[:, own] = codes[:, [j]] == np.arange(own.sum())
         return wide, observed[:, self.owner]
 
     def from_features(self, Z: Array) -> Array:
         """Codes nearest to given features: of a word the one with the largest."""
-        starts = np.searchsorted(self.owner, np.arange(len(self.names)))
-        codes = Z[..., starts] * self.scales + self.means
+        codes = Z[..., self.firsts] * self.scales + self.means
         for j in np.flatnonzero(~self.is_number):
             codes[..., j] = Z[..., self.owner == j].argmax(axis=-1)
         return codes
@@ -219,6 +205,12 @@ class Cells:
                 f"Column {new} of X is not where the training rows had it; pass the "
                 f"columns {', '.join(self.names[:3])}, ... in that order."
             )
+
+
+def _measured(column: Array) -> list[float]:
+    """Number, mean, standard deviation, minimum and maximum of the values there."""
+    x = column[~np.isnan(column)].astype(np.float64)
+    return [len(x), x.mean(), x.std(), x.min(), x.max()] if len(x) else [0.0] * 5
 
 
 def _refuse_sparse(X: Any) -> None:

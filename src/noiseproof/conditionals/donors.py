@@ -205,9 +205,9 @@ class Donors(Conditional):
         """Shift the donors' numbers by what the regression says about differences."""
         cells = self.cells_
         moves = self.regression_.expected(observed[:, cells.owner], apart)
-        numbers = np.flatnonzero(cells.is_number)
-        if len(numbers) < len(cells.owner):
-            moves = moves[..., np.searchsorted(cells.owner, numbers)]
+        numbers = cells.is_number
+        if not numbers.all():
+            moves = moves[..., cells.firsts[numbers]]
         moves *= cells.scales[numbers]
         theirs[..., numbers] += rounded(moves, cells.scales[numbers])
         np.clip(theirs, cells.low, cells.high, out=theirs)

@@ -116,35 +116,29 @@ class Averager:
         return np.log(np.maximum(mean[:, :-1], _TINY)) + mean[:, -1:]
 
     def distance(self, masked: Any, whole: Any) -> float:
-        """Mean squared difference between averages and the answers on whole rows."""
-        model = self.estimator
-        if not is_classifier(model):
-            apart = self.predictions(masked)[0] - model.predict(whole)
-        elif hasattr(model, "predict_proba"):
-            apart = self.probabilities(masked) - model.predict_proba(whole)
-        else:
-            apart = shares(self.decisions(masked))
-            apart = apart - shares(model.decision_function(whole))
-        return float(np.mean(apart**2))
+        """Mean squared difference between the answers for masked and whole rows."""
+        return float(np.mean((self._bounded(masked) - self._bounded(whole)) ** 2))
 
     def loss(self, masked: Any, wanted: Any) -> float:
-        """Mean log-loss of a classifier's averages, squared error of a regressor's.
-
-        A classifier without probabilities is judged by its scores on their scale.
-        """
-        model = self.estimator
-        if not is_classifier(model):
-            return float(np.mean((self.predictions(masked)[0] - wanted) ** 2))
-        if hasattr(model, "predict_proba"):
-            given = self.probabilities(masked)
-        else:
-            given = shares(self.decisions(masked))
-            if given.ndim == 1:
-                given = np.column_stack([1.0 - given, given])
-        if given.shape[1] != len(model.classes_):
+        """Mean log-loss of a classifier's averages, squared error of a regressor's."""
+        given = self._bounded(masked)
+        if not is_classifier(self.estimator):
+            return float(np.mean((given - wanted) ** 2))
+        if given.ndim == 1:
+            given = np.column_stack([1.0 - given, given])
+        if given.shape[1] != len(self.estimator.classes_):
             return 0.0  # scores of pairs of classes: `predict` will refuse them
-        hit = np.equal.outer(wanted, model.classes_)  # no hit: a class not fitted on
+        # no hit: a class not fitted on
+        hit = np.equal.outer(wanted, self.estimator.classes_)
         return float(-np.log(np.maximum(given[hit], _UNLIKELY)).sum() / len(wanted))
+
+    def _bounded(self, X: Any) -> Array:
+        """Predictions, probabilities, or scores on the scale of probabilities."""
+        if not is_classifier(self.estimator):
+            return self.predictions(X)[0]
+        if hasattr(self.estimator, "predict_proba"):
+            return self.probabilities(X)
+        return shares(self.decisions(X))
 
     def _law(self, X: Any) -> tuple[Array, Array]:
         assert self.linear is not None
