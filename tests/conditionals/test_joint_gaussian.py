@@ -147,3 +147,15 @@ def test_features_that_repeat_each_other_are_hardly_shrunk(rng):
     assert _shrunk(Z, np.ones(Z.shape, dtype=bool), "auto")[1] < 1e-4
     noise = rng.normal(size=(200, 3))
     assert _shrunk(noise, np.ones(noise.shape, dtype=bool), "auto")[1] > 0.3
+
+
+def test_draws_do_not_depend_on_the_rotation_of_factors(rng):
+    """Eigenvectors come with any sign, and with any rotation if values are equal."""
+    F, rest = rng.normal(size=(6, 2)), rng.uniform(0.1, 1.0, size=6)
+    turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+    one, other = (
+        FactorRegression(factors, rest).sample(200_000, np.random.default_rng(1))
+        for factors in (F, F @ turn)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-12)
+    np.testing.assert_allclose(np.cov(one.T), F @ F.T + np.diag(rest), atol=0.05)

@@ -167,7 +167,7 @@ class Cells:
             votes = np.zeros((len(codes), np.sum(self.owner == j)))
             places = codes[..., j].astype(np.intp)
             np.add.at(votes, (np.arange(len(codes))[:, None], places), weights)
-            mean[:, j] = [first_best(-each) for each in votes]
+            mean[:, j] = first_best(-votes)
         return mean
 
     def table(self, codes: Array, like: Any, rows: Any = None) -> Any:

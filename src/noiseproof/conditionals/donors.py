@@ -181,7 +181,7 @@ class Donors(Conditional):
                 likelihoods[i] -= holes.sum() * np.log(h)
                 weights = _weights(squares, edge, h * wider)
                 errors[i] += (np.einsum("nk,nkp->np", weights, apart) ** 2).sum()
-        best = first_best(-likelihoods)
+        best = int(first_best(-likelihoods))
         return float(_BANDWIDTHS[best]) * wider, float(errors[best])
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:

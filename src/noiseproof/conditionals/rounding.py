@@ -33,7 +33,7 @@ def rounded(numbers: Array, scales: Array) -> Array:
     return numbers
 
 
-def first_best(losses: Array) -> int:
-    """Place of the first loss that is the least, or equal to it but for rounding."""
-    least = np.min(losses)
-    return int(np.argmax(losses <= least + _EQUAL * np.abs(least)))
+def first_best(losses: Array) -> Array:
+    """Places of the first losses that are least, or equal to that but for rounding."""
+    least = np.min(losses, axis=-1, keepdims=True)
+    return np.asarray((losses <= least + _EQUAL * np.abs(least)).argmax(axis=-1))

@@ -216,7 +216,7 @@ class AverageOverMissing(KnownMissing):
             laws = _laws(_safe_indexing(X, others))
             rows, wanted = _safe_indexing(X, held), None if y is None else y[held]
             losses += np.array([self._loss(model, law, rows, wanted) for law in laws])
-        return clone(laws[first_best(losses)])
+        return clone(laws[int(first_best(losses))])
 
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
         """The estimator, fitted on some complete rows; None if it cannot be."""

@@ -12,7 +12,7 @@ from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import is_classifier
 
 from noiseproof._sklearn import _safe_indexing
-from noiseproof.conditionals import holes
+from noiseproof.conditionals import first_best, holes
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Averager:
         """Classes, from averaged probabilities or else from averaged scores."""
         classes = self.estimator.classes_
         if hasattr(self.estimator, "predict_proba"):
-            return classes[_largest(self.probabilities(X))]
+            return classes[first_best(-self.probabilities(X))]
         scores = self.decisions(X)
         if scores.ndim == 1:
             return classes[(scores > _TIE).astype(int)]
@@ -75,7 +75,7 @@ class Averager:
                 "class, so no class follows from their average; set "
                 "decision_function_shape='ovr'."
             )
-        return classes[_largest(scores)]
+        return classes[first_best(-scores)]
 
     def predictions(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of a regressor's predictions."""
@@ -196,12 +196,6 @@ class Averager:
 def shares(scores: Array) -> Array:
     """Scores of classes on the scale of probabilities."""
     return expit(scores) if scores.ndim == 1 else softmax(scores, axis=1)
-
-
-def _largest(answers: Array) -> NDArray[np.intp]:
-    """The first of the largest answers of each row, which rounding may tell apart."""
-    tied = answers >= answers.max(axis=1, keepdims=True) - _TIE
-    return np.asarray(tied.argmax(axis=1))
 
 
 def _sums(values: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
