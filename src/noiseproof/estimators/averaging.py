@@ -1,4 +1,4 @@
-"""Averages of a model's answers over what the holes of rows may have been."""
+"""Averages of a model's answers over what missing values may have been."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ LINKS: dict[str, Callable[[Array], Array]] = {
 class Averager:
     """A fitted model, a conditional, and how many draws of a row the model sees.
 
-    `linear` says that the model's scores are linear in the rows, if they are and the
-    conditional knows the law of such scores: then no draws are needed.
+    `linear` holds the weights of a model whose scores are linear in the rows, if the
+    conditional knows the distribution of such scores: then no draws are needed.
     """
 
     estimator: Any
@@ -52,7 +52,7 @@ class Averager:
     linear: dict[str, Any] | None = None
 
     def answer(self, method: str, X: Any) -> Any:
-        """What the method of an estimator says about rows with holes, on average."""
+        """What a method of the estimator predicts for incomplete rows, on average."""
         if method == "predict_proba":
             return self.probabilities(X)
         if method == "decision_function":
@@ -154,20 +154,19 @@ class Averager:
         """
         cells = getattr(self.conditional, "cells_", None)
         empty = holes(X).all(axis=1) if cells is None else cells.empty(X)
-        rows = np.concatenate([np.flatnonzero(~empty), np.flatnonzero(empty)[:1]])
-        parts = []
+        others, first = np.flatnonzero(~empty), np.flatnonzero(empty)[:1]
         step = max(1, _BLOCK // (self.n_draws * X.shape[1]))
-        n_others = len(X) - int(empty.sum())
-        for start in range(0, n_others, step):
-            part = rows[start : min(start + step, n_others)]
-            parts.append(self._block(ask, _safe_indexing(X, part), self.n_draws))
-        if empty.any():
-            whole = getattr(self.conditional, "keeps_rows", False)
-            row, n_draws = _safe_indexing(X, rows[-1:]), None if whole else self.n_draws
-            parts.append(self._block(ask, row, n_draws))
-        place = np.where(empty, n_others, np.cumsum(~empty) - 1)
+        blocks: list[tuple[Any, int | None]] = [
+            (others[start : start + step], self.n_draws)
+            for start in range(0, len(others), step)
+        ]
+        if len(first):
+            everything = getattr(self.conditional, "keeps_rows", False)
+            blocks.append((first, None if everything else self.n_draws))
+        parts = [self._block(ask, _safe_indexing(X, rows), n) for rows, n in blocks]
+        place = np.where(empty, len(others), np.cumsum(~empty) - 1)
         mean, variance = (
-            np.concatenate(part)[place] for part in zip(*parts, strict=True)
+            np.concatenate(each)[place] for each in zip(*parts, strict=True)
         )
         return mean, variance
 
