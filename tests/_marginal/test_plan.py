@@ -87,6 +87,11 @@ DEVICE = replace(TALL, where="device", n_classes=10)
             "start": "constant", "keeps_steps": False}, id="device"),
         pytest.param(replace(TABLE, needs_moments=False), "newton",
             {"look_again": False}, id="cumulants"),
+        pytest.param(replace(TABLE, needs_moments=False, n_parameters=65), "newton",
+            {"algorithm": "factored"}, id="cumulants-of-dense-rows"),
+        pytest.param(replace(TEXT, needs_moments=False, is_kinked=False,
+            n_parameters=65), "newton", {"algorithm": "newton"},
+            id="cumulants-of-sparse-rows"),
     ],
 )  # fmt: skip
 def test_facts_decide(facts, solver, expected):
