@@ -52,8 +52,7 @@ class PacBayesBound:
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
     """
 
     risk: float
@@ -164,8 +163,7 @@ def pac_bayes_risk(
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------
@@ -249,8 +247,7 @@ def online_to_batch_risk(
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------
@@ -314,8 +311,7 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------

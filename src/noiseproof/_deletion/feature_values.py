@@ -45,8 +45,7 @@ def mutual_info_values(
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------

@@ -33,8 +33,7 @@ class StructuredProblem(ABC, BaseEstimator):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
     """
 
     # whether inputs are the rows of a table and outputs are classes
@@ -135,8 +134,7 @@ class Multiclass(StructuredProblem):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -228,8 +226,7 @@ class LinearChain(StructuredProblem):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -341,8 +338,7 @@ class TokenDeletion(Attack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import as_container, as_dense, readable, stack, zero_missing
 
 Array = NDArray[np.float64]
@@ -54,6 +55,7 @@ _SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _BLOCK = 2**18  # entries of X whose candidates are made at a time
 
 
+@shared_docs
 class Attack(BaseEstimator):
     """Base class of attacks; subclasses override `worst` or `candidates`.
 
@@ -78,8 +80,7 @@ class Attack(BaseEstimator):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
     """
 
     level_name: ClassVar[str | None] = None
@@ -132,8 +133,7 @@ class Attack(BaseEstimator):
 
         Parameters
         ----------
-        n_features : int
-            Length of a row.
+        {n_features}
 
         Returns
         -------
@@ -166,8 +166,7 @@ class Attack(BaseEstimator):
 
         Parameters
         ----------
-        n_features : int
-            Length of a row.
+        {n_features}
 
         Returns
         -------
@@ -181,8 +180,7 @@ class Attack(BaseEstimator):
 
         Parameters
         ----------
-        n_features : int
-            Length of a row.
+        {n_features}
 
         Returns
         -------

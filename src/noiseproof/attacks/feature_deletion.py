@@ -110,11 +110,9 @@ class FeatureDeletion(Attack):
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

@@ -38,8 +38,7 @@ class FeatureScaling(Attack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

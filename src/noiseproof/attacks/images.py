@@ -10,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import as_dense, assemble, readable, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
+@shared_docs
 class LinearMaps(Attack):
     """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
 
@@ -30,8 +32,7 @@ class LinearMaps(Attack):
 
         Parameters
         ----------
-        n_features : int
-            Length of a row.
+        {n_features}
 
         Returns
         -------
@@ -152,6 +153,7 @@ class ImageAttack(LinearMaps):
         return [affine_map(inverse, shift, shape) for inverse, shift in ways]
 
 
+@shared_docs
 class ImageShift(ImageAttack):
     """Move the image by some pixels, up, down, left or right, or diagonally too.
 
@@ -161,8 +163,7 @@ class ImageShift(ImageAttack):
         How far; a fraction interpolates. Several numbers list several distances.
     directions : {4, 8}, default=4
         8 adds the diagonals, where both coordinates move by `pixels`.
-    shape : tuple of 2 ints, default=None
-        Height and width of the images; None means square ones.
+    {shape}
 
     See Also
     --------
@@ -171,8 +172,7 @@ class ImageShift(ImageAttack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -204,6 +204,7 @@ class ImageShift(ImageAttack):
         return [((1.0, 0.0, 0.0, 1.0), (amount * a, amount * b)) for a, b in steps]
 
 
+@shared_docs
 class ImageRotation(ImageAttack):
     """Turn the image about its centre, to either side.
 
@@ -211,8 +212,7 @@ class ImageRotation(ImageAttack):
     ----------
     degrees : float or array-like of floats, default=10.0
         How far; several numbers list several angles.
-    shape : tuple of 2 ints, default=None
-        Height and width of the images; None means square ones.
+    {shape}
 
     See Also
     --------
@@ -221,8 +221,7 @@ class ImageRotation(ImageAttack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -246,6 +245,7 @@ class ImageRotation(ImageAttack):
         return [((c, -s, s, c), (0.0, 0.0)), ((c, s, -s, c), (0.0, 0.0))]
 
 
+@shared_docs
 class ImageScale(ImageAttack):
     """Shrink or enlarge the image about its centre.
 
@@ -253,8 +253,7 @@ class ImageScale(ImageAttack):
     ----------
     amount : float or array-like of floats, default=0.15
         The factors are 1 - amount and 1 + amount; below 1.
-    shape : tuple of 2 ints, default=None
-        Height and width of the images; None means square ones.
+    {shape}
 
     See Also
     --------
@@ -263,8 +262,7 @@ class ImageScale(ImageAttack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -291,6 +289,7 @@ class ImageScale(ImageAttack):
         return [((f, 0.0, 0.0, f), (0.0, 0.0)) for f in factors]
 
 
+@shared_docs
 class ImageShear(ImageAttack):
     """Slant the image about its centre: rows against each other, or columns.
 
@@ -298,8 +297,7 @@ class ImageShear(ImageAttack):
     ----------
     amount : float or array-like of floats, default=0.15
         How many pixels a line moves per pixel of its distance from the centre.
-    shape : tuple of 2 ints, default=None
-        Height and width of the images; None means square ones.
+    {shape}
 
     See Also
     --------
@@ -308,8 +306,7 @@ class ImageShear(ImageAttack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import assemble, readable
 from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
@@ -30,8 +31,7 @@ class Union(Attack):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -94,6 +94,7 @@ def _others(ways: Array, first: Array) -> Array:
     return ways[..., 1:, :]
 
 
+@shared_docs
 def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
     """The 20 transforms of Teo et al. 2008, section 5.1, under which a digit stays one.
 
@@ -102,8 +103,7 @@ def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
 
     Parameters
     ----------
-    shape : tuple of 2 ints, default=None
-        Height and width of the images; None means square ones.
+    {shape}
 
     Returns
     -------
@@ -117,8 +117,7 @@ def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

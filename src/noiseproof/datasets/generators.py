@@ -58,8 +58,7 @@ def make_leaky_labels(
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------
@@ -129,8 +128,7 @@ def make_rare_features(
 
     References
     ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------

@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noiseproof._docs import shared_docs
+
 Folder = str | Path | None
 
 PAIRS = {
@@ -32,6 +34,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _WORDS = 37_751  # of the IMDB reviews, with 0 for a word outside the vocabulary
 
 
+@shared_docs
 def data_file(name: str, source: str, folder: Folder = None) -> Path:
     """Path of a data file, or one sentence on how to get it.
 
@@ -41,9 +44,7 @@ def data_file(name: str, source: str, folder: Folder = None) -> Path:
         File name inside the folder.
     source : str
         Where the file, or what it is made from, can be had.
-    folder : path, default=None
-        The folder; None means the one named by the environment variable
-        `NOISEPROOF_DATA`.
+    {folder}
 
     Returns
     -------
@@ -62,6 +63,7 @@ def data_file(name: str, source: str, folder: Folder = None) -> Path:
     return path
 
 
+@shared_docs
 def load_mnist(
     subset: str = "train",
     *,
@@ -76,8 +78,7 @@ def load_mnist(
         60,000 or 10,000 digits.
     digits : collection of int, default=None
         Which digits to keep; None means all.
-    folder : path, default=None
-        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
+    {folder}
 
     Returns
     -------
@@ -113,13 +114,13 @@ def _bytes(name: str, folder: Folder) -> NDArray[np.uint8]:
         return np.frombuffer(stream.read(), np.uint8)
 
 
+@shared_docs
 def load_spambase(*, folder: Folder = None) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Read Spambase from `spambase.csv.xz` in the data folder.
 
     Parameters
     ----------
-    folder : path, default=None
-        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
+    {folder}
 
     Returns
     -------
@@ -153,6 +154,7 @@ class Texts(NamedTuple):
     y: NDArray[np.int64]
 
 
+@shared_docs
 def load_texts(name: str, folder: Folder = None) -> Texts:
     """Read sentences or messages of a two-class task of Wager et al. 2013, table 4a.
 
@@ -163,8 +165,7 @@ def load_texts(name: str, folder: Folder = None) -> Texts:
     ----------
     name : {"RT", "Subj", "IMDB-2k", "AthR", "XGraph", "BbCrypt"}
         The task.
-    folder : path, default=None
-        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
+    {folder}
 
     Returns
     -------
@@ -204,6 +205,7 @@ class Imdb(NamedTuple):
     X_unlabeled: Any
 
 
+@shared_docs
 def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
     """Read which words, or words and pairs of words, each IMDB review contains.
 
@@ -217,8 +219,7 @@ def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) 
     min_count : int, default=1
         Pairs found in fewer of the labelled and unlabelled training reviews are left
         out; test reviews do not count.
-    folder : path, default=None
-        The data folder; None means that of the environment variable `NOISEPROOF_DATA`.
+    {folder}
 
     Returns
     -------
@@ -231,8 +232,7 @@ def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) 
 
     References
     ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
     density,
@@ -30,6 +31,7 @@ from noiseproof.noise import Missing, Noise, as_noise
 _GROWN = ("sklearn.ensemble", "sklearn.tree", "xgboost", "lightgbm", "catboost")
 
 
+@shared_docs
 class CorruptedCopies(Delegator):
     """Fit any estimator on `n_copies` corrupted copies of the data.
 
@@ -57,8 +59,7 @@ class CorruptedCopies(Delegator):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The fitted estimator.
+    {estimator_}
 
     See Also
     --------
@@ -68,8 +69,7 @@ class CorruptedCopies(Delegator):
 
     References
     ----------
-    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
-    machines", AAAI Conference on Artificial Intelligence, 2014.
+    Chen et al., "Dropout training for support vector machines", AAAI 2014.
 
     Examples
     --------
@@ -110,17 +110,11 @@ class CorruptedCopies(Delegator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, shared by its copies.
+        {X, y, sample_weight}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         noise, base = as_noise(self.noise), self._base()

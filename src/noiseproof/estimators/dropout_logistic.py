@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.optimize import brentq
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, by_blocks, expit, given, host, is_lazy
 from noiseproof.estimators.marginal import MarginalClassifier
 
 _STEEPEST = 2.0**20  # of all scales
 
 
+@shared_docs
 class DropoutLogisticRegression(MarginalClassifier):
     """Logistic regression trained on infinitely many corrupted copies of the data.
 
@@ -25,33 +27,12 @@ class DropoutLogisticRegression(MarginalClassifier):
 
     Parameters
     ----------
-    noise : float, "auto", dict, Noise or None, default=0.5
-        What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
-        features, a dictionary has rates by name, and None means no noise.
-    C : float, default=1.0
-        Weight of the data against the penalty.
+    {noise, C}
     expectation : {"variational", "jensen", "taylor", "gaussian"}, default="variational"
         Upper bound of Chen et al.; upper bound of van der Maaten et al.
         (MCF-Logistic); quadratic penalty of Wager et al. (not convex); or the exact
         value for a score that noise makes Gaussian.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is neither penalised nor noised.
-    solver : {"newton", "lbfgs", "irls"}, default="newton"
-        How to minimise. All reach the same optimum; "irls" is the papers' own
-        algorithm.
-    tol : float, default=1e-6
-        Relative accuracy of the objective: the solver stops when what a Newton step
-        could still gain is below `tol` times the objective.
-    max_iter : int, default=1000
-        Steps allowed before a `ConvergenceWarning`.
-    warm_start : bool, default=False
-        Whether to start from the last solution.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of the rows of each class.
-    unlabeled_weight : float, default=0.4
-        What a row of `X_unlabeled` counts in the noising penalty against a labelled
-        one, the paper's α.
+    {fit_intercept, solver, tol, max_iter, warm_start, class_weight, unlabeled_weight}
     calibrated : bool, default=False
         Whether probabilities are the softmax of scores times `scale_`. A model that is
         trained for noise has small weights, so on clean rows its plain probabilities
@@ -59,31 +40,14 @@ class DropoutLogisticRegression(MarginalClassifier):
         which plain (multinomial) logistic regression, with the same C and on the same
         rows, would take these weights, so that probabilities are about as good as its
         own. No prediction changes.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per step.
+    {missing, verbose}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        Class labels.
-    objective_ : float or array of shape (n_classes,)
-        The minimised value, one per one-vs-rest problem.
-    n_iter_ : int
-        Steps taken.
-    noise_ : Noise
-        The noise that was trained for, with its rate.
+    {coef_, intercept_, classes_, objective_, n_iter_, noise_}
     scale_ : float
         What scores are multiplied with for probabilities, if `calibrated`.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {missing_in_training_}
 
     See Also
     --------
@@ -94,14 +58,11 @@ class DropoutLogisticRegression(MarginalClassifier):
 
     References
     ----------
-    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
-    machines", AAAI Conference on Artificial Intelligence, 2014.
+    Chen et al., "Dropout training for support vector machines", AAAI 2014.
 
-    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
-    corrupted features", International Conference on Machine Learning, 2013.
+    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
 
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------
@@ -205,8 +166,7 @@ class DropoutLogisticRegression(MarginalClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify; a missing feature (NaN) adds nothing to a score.
+        {X}
 
         Returns
         -------
@@ -232,8 +192,7 @@ class DropoutLogisticRegression(MarginalClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify.
+        {X}
 
         Returns
         -------

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, by_blocks, given
 from noiseproof.estimators.marginal import MarginalRegressor
 
 
+@shared_docs
 class DropoutPoissonRegressor(MarginalRegressor):
     """Poisson regression (log link) trained on infinitely many corrupted copies.
 
@@ -21,35 +23,14 @@ class DropoutPoissonRegressor(MarginalRegressor):
 
     Parameters
     ----------
-    noise : float, "auto", dict, Noise or None, default=0.5
-        What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
-        features, a dictionary has rates by name, and None means no noise.
-    C : float, default=1.0
-        Weight of the data against the penalty.
+    {noise, C}
     expectation : {"exact", "taylor"}, default="exact"
         Exact for every noise; or the quadratic penalty of Wager et al., which is not
         convex where noise makes the variance of a score exceed 2.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is neither penalised nor noised.
+    {fit_intercept}
     solver : {"newton", "lbfgs"}, default="newton"
         How to minimise. All reach the same optimum.
-    tol : float, default=1e-6
-        Relative accuracy of the objective: the solver stops when what a Newton step
-        could still gain is below `tol` times the objective.
-    max_iter : int, default=1000
-        Steps allowed before a `ConvergenceWarning`.
-    warm_start : bool, default=False
-        Whether to start from the last solution.
-    unlabeled_weight : float, default=0.4
-        What a row of `X_unlabeled` counts in the noising penalty against a labelled
-        one, the paper's α.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per step.
+    {tol, max_iter, warm_start, unlabeled_weight, missing, verbose}
 
     Attributes
     ----------
@@ -59,12 +40,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
         Intercept.
     objective_ : float
         The minimised value.
-    n_iter_ : int
-        Steps taken.
-    noise_ : Noise
-        The noise that was trained for, with its rate.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {n_iter_, noise_, missing_in_training_}
 
     See Also
     --------
@@ -73,8 +49,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
 
     References
     ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------
@@ -135,8 +110,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict for; a missing feature (NaN) adds nothing to the score.
+        {X}
 
         Returns
         -------

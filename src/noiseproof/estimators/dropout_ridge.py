@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from noiseproof._docs import shared_docs
 from noiseproof.estimators.marginal import MarginalRegressor
 
 
+@shared_docs
 class DropoutRidge(MarginalRegressor):
     """Ridge regression trained on infinitely many corrupted copies of the data.
 
@@ -19,33 +21,8 @@ class DropoutRidge(MarginalRegressor):
 
     Parameters
     ----------
-    noise : float, "auto", dict, Noise or None, default=0.5
-        What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
-        features, a dictionary has rates by name, and None means no noise.
-    C : float, default=1.0
-        Weight of the data against the penalty.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is neither penalised nor noised.
-    solver : {"newton", "lbfgs", "irls"}, default="newton"
-        How to minimise. All reach the same optimum; "irls" is the papers' own
-        algorithm.
-    tol : float, default=1e-6
-        Relative accuracy of the objective: the solver stops when what a Newton step
-        could still gain is below `tol` times the objective.
-    max_iter : int, default=1000
-        Steps allowed before a `ConvergenceWarning`.
-    warm_start : bool, default=False
-        Whether to start from the last solution.
-    unlabeled_weight : float, default=0.4
-        What a row of `X_unlabeled` counts in the noising penalty against a labelled
-        one, the paper's α.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per step.
+    {noise, C, fit_intercept, solver, tol, max_iter, warm_start, unlabeled_weight}
+    {missing, verbose}
 
     Attributes
     ----------
@@ -55,12 +32,7 @@ class DropoutRidge(MarginalRegressor):
         Intercept.
     objective_ : float
         The minimised value.
-    n_iter_ : int
-        Steps taken.
-    noise_ : Noise
-        The noise that was trained for, with its rate.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {n_iter_, noise_, missing_in_training_}
 
     See Also
     --------
@@ -70,8 +42,7 @@ class DropoutRidge(MarginalRegressor):
 
     References
     ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------

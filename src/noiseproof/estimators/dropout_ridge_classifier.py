@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from noiseproof._docs import shared_docs
 from noiseproof.estimators.marginal import MarginalClassifier
 
 
+@shared_docs
 class DropoutRidgeClassifier(MarginalClassifier):
     """Least-squares classifier trained on infinitely many corrupted copies of the data.
 
@@ -19,52 +21,12 @@ class DropoutRidgeClassifier(MarginalClassifier):
 
     Parameters
     ----------
-    noise : float, "auto", dict, Noise or None, default=0.5
-        What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
-        features, a dictionary has rates by name, and None means no noise.
-    C : float, default=1.0
-        Weight of the data against the penalty.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is neither penalised nor noised.
-    solver : {"newton", "lbfgs", "irls"}, default="newton"
-        How to minimise. All reach the same optimum; "irls" is the papers' own
-        algorithm.
-    tol : float, default=1e-6
-        Relative accuracy of the objective: the solver stops when what a Newton step
-        could still gain is below `tol` times the objective.
-    max_iter : int, default=1000
-        Steps allowed before a `ConvergenceWarning`.
-    warm_start : bool, default=False
-        Whether to start from the last solution.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of the rows of each class.
-    unlabeled_weight : float, default=0.4
-        What a row of `X_unlabeled` counts in the noising penalty against a labelled
-        one, the paper's α.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per step.
+    {noise, C, fit_intercept, solver, tol, max_iter, warm_start, class_weight}
+    {unlabeled_weight, missing, verbose}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        Class labels.
-    objective_ : float or array of shape (n_classes,)
-        The minimised value, one per one-vs-rest problem.
-    n_iter_ : int
-        Steps taken.
-    noise_ : Noise
-        The noise that was trained for, with its rate.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {coef_, intercept_, classes_, objective_, n_iter_, noise_, missing_in_training_}
 
     See Also
     --------
@@ -74,8 +36,7 @@ class DropoutRidgeClassifier(MarginalClassifier):
 
     References
     ----------
-    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
-    corrupted features", International Conference on Machine Learning, 2013.
+    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
 
     Examples
     --------

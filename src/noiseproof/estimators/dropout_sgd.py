@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
+from noiseproof._docs import shared_docs
 from noiseproof._marginal import OnlineState, Patience
 from noiseproof._rows import Array, read_training, remember_missing, zero_missing
 from noiseproof._sklearn import Interval, StrOptions, _check_sample_weight
@@ -16,6 +17,7 @@ from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.noise import Dropout, as_noise
 
 
+@shared_docs
 class DropoutSGDClassifier(LinearClassifier):
     """Online linear classifier by dropout descent, for streams and data out of core.
 
@@ -37,8 +39,7 @@ class DropoutSGDClassifier(LinearClassifier):
         Whether to divide by H or by the root of the summed squared slopes.
     average : bool, default=False
         Whether `coef_` is the mean over all steps rather than the last weights.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
+    {fit_intercept}
     max_iter : int, default=5
         Passes over the data in `fit`.
     tol : float or None, default=1e-3
@@ -58,19 +59,11 @@ class DropoutSGDClassifier(LinearClassifier):
         Weight of the rows of each class; "balanced" in `fit` only.
     warm_start : bool, default=False
         Whether `fit` goes on from the last state.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there.
-    verbose : int, default=0
-        Whether to print a line per pass.
+    {missing, verbose}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        Class labels.
+    {coef_, intercept_, classes_}
     n_iter_ : int
         Passes made by `fit`.
     t_ : int
@@ -83,8 +76,7 @@ class DropoutSGDClassifier(LinearClassifier):
 
     References
     ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------
@@ -203,19 +195,14 @@ class DropoutSGDClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        {X, y}
         classes : array-like, default=None
             All classes there will ever be; needed in the first call.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+        {sample_weight}
 
         Returns
         -------
-        self : object
-            The estimator.
+        {self}
         """
         self._validate_params()
         first = not hasattr(self, "_state")
@@ -247,15 +234,11 @@ class DropoutSGDClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        {X, y}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         again = self.warm_start and hasattr(self, "_state")

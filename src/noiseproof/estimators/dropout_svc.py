@@ -5,10 +5,12 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
+from noiseproof._docs import shared_docs
 from noiseproof._sklearn import Interval
 from noiseproof.estimators.marginal import MarginalClassifier
 
 
+@shared_docs
 class DropoutSVC(MarginalClassifier):
     """Linear SVM trained on infinitely many corrupted copies of the data.
 
@@ -22,54 +24,17 @@ class DropoutSVC(MarginalClassifier):
 
     Parameters
     ----------
-    noise : float, "auto", dict, Noise or None, default=0.5
-        What may happen to a feature after training: a number is the rate of
-        `noiseproof.noise.Dropout`, "auto" a rate from the numbers of rows and
-        features, a dictionary has rates by name, and None means no noise.
-    C : float, default=1.0
-        Weight of the data against the penalty.
+    {noise, C}
     margin : float, default=1.0
         Score that a row needs to cost nothing, the paper's ℓ.
     expectation : {"variational", "gaussian"}, default="variational"
         The paper's upper bound; or the exact value for a score that noise makes
         Gaussian, an approximation for other noises.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is neither penalised nor noised.
-    solver : {"newton", "lbfgs", "irls"}, default="newton"
-        How to minimise. All reach the same optimum; "irls" is the papers' own
-        algorithm.
-    tol : float, default=1e-6
-        Relative accuracy of the objective: the solver stops when what a Newton step
-        could still gain is below `tol` times the objective.
-    max_iter : int, default=1000
-        Steps allowed before a `ConvergenceWarning`.
-    warm_start : bool, default=False
-        Whether to start from the last solution.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of the rows of each class.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per step.
+    {fit_intercept, solver, tol, max_iter, warm_start, class_weight, missing, verbose}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        Class labels.
-    objective_ : float or array of shape (n_classes,)
-        The minimised value, one per one-vs-rest problem.
-    n_iter_ : int
-        Steps taken.
-    noise_ : Noise
-        The noise that was trained for, with its rate.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {coef_, intercept_, classes_, objective_, n_iter_, noise_, missing_in_training_}
 
     See Also
     --------
@@ -80,8 +45,7 @@ class DropoutSVC(MarginalClassifier):
 
     References
     ----------
-    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
-    machines", AAAI Conference on Artificial Intelligence, 2014.
+    Chen et al., "Dropout training for support vector machines", AAAI 2014.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._invariant import (
     INVARIANT_SOLVERS,
     AttackedRisk,
@@ -92,6 +93,7 @@ class InvariantEstimator(CallbackSupportMixin):
         return result
 
 
+@shared_docs
 class InvariantSVC(InvariantEstimator, LinearClassifier):
     """Multiclass support vector machine trained against an attack.
 
@@ -109,8 +111,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
 
     Parameters
     ----------
-    attack : Attack, default=None
-        What may happen to a row, from `noiseproof.attacks` or your own; None: nothing.
+    {attack}
     kernel : {"linear", "rbf"} or callable, default="linear"
         k; a callable gets two sets of rows and returns their kernel matrix. Other than
         linear kernels need an attack that lists its candidates.
@@ -136,11 +137,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         Megabytes of kernel rows, or of listed candidates (linear kernel), to keep.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the rows ("pegasos").
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which counts as zero: allow it, warn where the
-        feature was never missing in training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per iteration.
+    {missing, verbose}
 
     Attributes
     ----------
@@ -165,10 +162,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         the attack finds the worst.
     n_cuts_ : int
         Pairs (s, y') that were added to the problem.
-    n_iter_ : int
-        Iterations taken.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {n_iter_, missing_in_training_}
 
     See Also
     --------
@@ -179,8 +173,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -249,17 +242,11 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there, and counts as 0.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row: how often it counts.
+        {X, y, sample_weight}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         self._check_combination()

@@ -10,6 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import by_blocks, read
 
 
@@ -20,6 +21,7 @@ def _has(method: str) -> Any:
     return available_if(check)
 
 
+@shared_docs
 class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     """Passes questions on to `estimator_`, a fitted clone of `estimator`."""
 
@@ -54,8 +56,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict for.
+        {X}
 
         Returns
         -------
@@ -66,13 +67,13 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_has("decision_function")
     @by_blocks
+    @shared_docs
     def decision_function(self, X: Any) -> Any:
         """Scores of the fitted estimator.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score.
+        {X}
 
         Returns
         -------
@@ -83,13 +84,13 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
 
     @_has("predict_proba")
     @by_blocks
+    @shared_docs
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the fitted estimator.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify.
+        {X}
 
         Returns
         -------
@@ -103,12 +104,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score.
-        y : array-like of shape (n_samples,)
-            True targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+        {X, y, sample_weight}
 
         Returns
         -------

@@ -18,6 +18,7 @@ from noiseproof._deletion import (
     in_chunks,
     solve_groups,
 )
+from noiseproof._docs import shared_docs
 from noiseproof._rows import (
     read_training,
     read_weights,
@@ -35,6 +36,7 @@ from noiseproof._stop import Stop, reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 
+@shared_docs
 class RobustLPClassifier(RobustClassifier):
     """Linear classifier that anticipates the deletion of its best features.
 
@@ -51,25 +53,13 @@ class RobustLPClassifier(RobustClassifier):
 
     Parameters
     ----------
-    budget : float, default=None
-        N, the total value of the features that may be deleted from each row; None
-        means a tenth of the total.
-    feature_values : array-like of shape (n_features,), "mutual_info" or None
-        v_j, what a feature's deletion costs the adversary, or a group's. None, the
-        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of
-        the training data.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that the adversary can delete together only, each group as a whole; a
-        feature in no group is one by itself. Budget and values then count groups, and
-        "mutual_info" adds up over the members of each. HiGHS solves the program then,
-        whatever `solver` says, in one chunk.
-    margin : float, default=1.0
-        γ, the margin asked for after deletions worth all of the budget. Only C / γ
-        matters for the decisions.
+    {budget, feature_values, groups}
+        HiGHS then solves the program in one chunk, whatever `solver` says.
+    {margin}
+        Only C / γ matters for the decisions.
     C : float, default=1.0
         Largest weight of a feature, in absolute value.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is free and out of the adversary's reach.
+    {fit_intercept}
     n_chunks : int, default=1
         Split the rows at random into so many parts, solve each, and average the
         weights: the paper's bagging.
@@ -77,41 +67,23 @@ class RobustLPClassifier(RobustClassifier):
         An interior-point method made for this program.
     tol : float, default=1e-6
         Relative gap between the objective and a proven lower bound at which to stop.
-    max_iter : int, default=200
-        Iterations allowed before a `ConvergenceWarning`.
+    {max_iter}
     warm_start : bool, default=False
         Whether to continue the last solve, if it was interrupted or less accurate and
         the problem is the same. Keeps the solver's state in memory.
     random_state : int, RandomState instance or None, default=None
         Seed of the split into chunks.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per iteration.
+    {missing, verbose}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        Class labels.
+    {coef_, intercept_, classes_}
     objective_ : float or array of shape (n_classes,)
         Value of eq. (4) at the weights, on all rows.
     gap_ : float or array of shape (n_classes,)
         The objective is proven to be at most this far above its minimum; with chunks,
         this is what the averaging may have cost.
-    n_iter_ : int
-        Iterations taken, all programs together.
-    feature_values_ : array of shape (n_features,) or (n_groups,)
-        The values used.
-    budget_ : float
-        The budget used.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {n_iter_, feature_values_, budget_, missing_in_training_}
 
     See Also
     --------
@@ -122,8 +94,7 @@ class RobustLPClassifier(RobustClassifier):
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------
@@ -187,17 +158,11 @@ class RobustLPClassifier(RobustClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row: how often it counts.
+        {X, y, sample_weight}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         X, y = read_training(self, X, y)

@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from noiseproof._deletion import learn_rows
+from noiseproof._docs import shared_docs
 from noiseproof._rows import read_training, remember_missing
 from noiseproof._sklearn import Interval, with_callbacks
 from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 
 
+@shared_docs
 class RobustPerceptron(RobustClassifier):
     """Perceptron that sees each row after the worst deletion, averaged over time.
 
@@ -30,23 +32,12 @@ class RobustPerceptron(RobustClassifier):
 
     Parameters
     ----------
-    budget : float, default=None
-        N, the total value of the features that may be deleted from each row; None
-        means a tenth of the total.
-    feature_values : array-like of shape (n_features,), "mutual_info" or None
-        v_j, what a feature's deletion costs the adversary, or a group's. None, the
-        default, means 1 each; "mutual_info" takes `noiseproof.mutual_info_values` of
-        the training data, in `partial_fit` of the first batch.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that the adversary can delete together only, each group as a whole; a
-        feature in no group is one by itself. Budget and values then count groups, and
-        "mutual_info" adds up over the members of each.
-    margin : float, default=1.0
-        γ, the margin asked for after deletions worth all of the budget.
+    {budget, feature_values}
+        `partial_fit` computes them from the first batch.
+    {groups, margin}
     C : float, default=1.0
         Largest weight of a feature, and largest intercept, in absolute value.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, which is out of the adversary's reach.
+    {fit_intercept}
     step : float, default=None
         τ. None means C √(n + 1) / √(2 m) with n features and m rows to come, the
         paper's; in `partial_fit`, where m is not known, the rows so far.
@@ -56,35 +47,19 @@ class RobustPerceptron(RobustClassifier):
         Whether `fit` takes the rows in random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
-    missing : {"allow", "warn", "error"}, default="allow"
-        What to do with NaN in X, which means that the feature is not there and adds
-        nothing to the score: allow it, warn where the feature was never missing in
-        training, or refuse it.
-    verbose : int, default=0
-        Whether to print a line per pass.
+    {missing, verbose}
 
     Attributes
     ----------
     averaged_ : array of shape (1, n_features) or (n_classes, n_features)
         Mean of all hypotheses; `coef_` is the same.
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Weights.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts, averaged too.
-    classes_ : array of shape (n_classes,)
-        Class labels.
+    {coef_, intercept_, classes_}
     online_loss_ : array of shape (1,) or (n_classes,)
         Mean of ξ / γ over the rows as they came, each met by the hypothesis before it.
-    n_iter_ : int
-        Passes taken in `fit`.
+    {n_iter_}
     n_seen_ : int
         Rows seen.
-    feature_values_ : array of shape (n_features,) or (n_groups,)
-        The values used.
-    budget_ : float
-        The budget used.
-    missing_in_training_ : array of bool of shape (n_features,)
-        Which features were missing in some training row.
+    {feature_values_, budget_, missing_in_training_}
 
     See Also
     --------
@@ -94,8 +69,7 @@ class RobustPerceptron(RobustClassifier):
 
     References
     ----------
-    O. Dekel and O. Shamir, "Learning to classify with missing and corrupted features",
-    International Conference on Machine Learning, 2008.
+    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
 
     Examples
     --------
@@ -150,15 +124,11 @@ class RobustPerceptron(RobustClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        {X, y}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         X, y = read_training(self, X, y)
@@ -183,17 +153,13 @@ class RobustPerceptron(RobustClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            More training data.
-        y : array-like of shape (n_samples,)
-            Class labels.
+        {X, y}
         classes : array-like of shape (n_classes,), default=None
             All labels that will ever come; needed at the first call.
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         first = not hasattr(self, "classes_")

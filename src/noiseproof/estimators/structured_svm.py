@@ -10,6 +10,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._invariant import (
     Multiclass,
     StructuredProblem,
@@ -24,6 +25,7 @@ from noiseproof.estimators.invariant_svc import InvariantEstimator
 _COMPLETE = {"ensure_all_finite": True}
 
 
+@shared_docs
 class StructuredSVM(InvariantEstimator, BaseEstimator):
     """Max-margin learning of any output that can be searched, against an attack.
 
@@ -52,8 +54,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         Rounds, or passes over the data ("pegasos").
     random_state : int, RandomState instance or None, default=None
         Seed of the order of the examples ("pegasos").
-    verbose : int, default=0
-        Whether to print a line per iteration.
+    {verbose}
 
     Attributes
     ----------
@@ -70,8 +71,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         the problem's search is exact.
     n_cuts_ : int
         Pairs (s, y') that were added to the problem.
-    n_iter_ : int
-        Iterations taken.
+    {n_iter_}
 
     See Also
     --------
@@ -81,8 +81,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
 
     References
     ----------
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -133,13 +132,11 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
             Inputs, as the problem takes them.
         y : array-like or list
             Outputs.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each example: how often it counts.
+        {sample_weight}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         problem = Multiclass() if self.problem is None else clone(self.problem)

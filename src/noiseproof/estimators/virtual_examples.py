@@ -9,12 +9,14 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import read_training, without_zeros
 from noiseproof._sklearn import HasMethods, _check_sample_weight
 from noiseproof.attacks import Attack
 from noiseproof.estimators.meta import Delegator
 
 
+@shared_docs
 class VirtualExamples(Delegator):
     """Fit any estimator on every row and on all its versions under an attack.
 
@@ -31,8 +33,7 @@ class VirtualExamples(Delegator):
 
     Attributes
     ----------
-    estimator_ : estimator
-        The fitted estimator.
+    {estimator_}
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
@@ -44,11 +45,9 @@ class VirtualExamples(Delegator):
 
     References
     ----------
-    D. DeCoste and B. Schölkopf, "Training invariant support vector machines", Machine
-    Learning 46, 2002.
+    DeCoste and Schölkopf, "Training invariant support vector machines", 2002.
 
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------
@@ -82,17 +81,11 @@ class VirtualExamples(Delegator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row and of each of its copies.
+        {X, y, sample_weight}
 
         Returns
         -------
-        self : object
-            The fitted estimator.
+        {self}
         """
         self._validate_params()
         base = self._base()

@@ -41,11 +41,9 @@ class VirtualSupportVectors(VirtualExamples):
 
     References
     ----------
-    D. DeCoste and B. Schölkopf, "Training invariant support vector machines", Machine
-    Learning 46, 2002.
+    DeCoste and Schölkopf, "Training invariant support vector machines", 2002.
 
-    C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning with invariances",
-    Advances in Neural Information Processing Systems, 2008.
+    Teo et al., "Convex learning with invariances", NIPS 2008.
 
     Examples
     --------

@@ -50,11 +50,9 @@ class Dropout(GroupedNoise):
 
     References
     ----------
-    N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support vector
-    machines", AAAI Conference on Artificial Intelligence, 2014.
+    Chen et al., "Dropout training for support vector machines", AAAI 2014.
 
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
 
     Examples
     --------

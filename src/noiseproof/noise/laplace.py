@@ -25,8 +25,7 @@ class Laplace(Noise):
 
     References
     ----------
-    L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning with marginalized
-    corrupted features", International Conference on Machine Learning, 2013.
+    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
 
     Examples
     --------

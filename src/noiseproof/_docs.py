@@ -1,0 +1,127 @@
+"""Descriptions that several docstrings share, each written once.
+
+A line such as `{noise, C, tol}` in the docstring of a class or function that is marked
+`@shared_docs`, or of a method of such a class, stands for the descriptions below.
+Defaults come from the signature. A line that follows, indented, adds to the last one.
+"""
+
+from __future__ import annotations
+
+import re
+from inspect import isclass, isfunction, signature
+from textwrap import indent
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_DESCRIPTIONS = """
+noise : float, "auto", dict, Noise or None
+    The corruption to train for. Pass a number to set the dropout rate yourself,
+    a dictionary to give named features a rate of their own, or an object of
+    `noiseproof.noise` for another kind of noise. "auto" chooses a dropout rate
+    from the numbers of rows and features. None trains without noise.
+C : float
+    Weight of the loss against the penalty: the larger, the less regularised.
+fit_intercept : bool
+    Whether to fit an intercept, which noise and attacks leave alone.
+solver : {"newton", "lbfgs", "irls"}
+    Algorithm to minimise the objective. All of them reach the same minimum;
+    "irls" is the algorithm of the papers.
+tol : float
+    Relative accuracy of the objective. The solver stops when one more Newton
+    step could lower the objective by less than `tol` times its value.
+max_iter : int
+    Maximum number of iterations. A `ConvergenceWarning` says if it is too small.
+warm_start : bool
+    Whether to start from the solution of the previous fit.
+class_weight : dict, "balanced" or None
+    Weight of the rows of each class. "balanced" gives all classes the same total.
+unlabeled_weight : float
+    Weight of a row of `X_unlabeled` in the noising penalty, relative to a
+    labelled row: α in Wager et al. 2013.
+missing : {"allow", "warn", "error"}
+    How to treat missing values (NaN) in X. A missing feature adds nothing to the
+    score. Pass "warn" to be warned about features that were never missing in
+    training, or "error" to refuse missing values.
+verbose : int
+    Whether to print one line per iteration.
+budget : float
+    N, the total value of the features that may be deleted from each row. None
+    means a tenth of the value of all features.
+feature_values : array-like of shape (n_features,), "mutual_info" or None
+    v_j, what it costs the adversary to delete a feature (or a group, if there
+    are groups). None means 1 each. "mutual_info" computes
+    `noiseproof.mutual_info_values` from the training data.
+groups : mapping, list of lists or array-like of labels
+    Features that can only be deleted together, each group as a whole: a
+    dictionary from names to lists of features, a list of such lists, or one
+    label per feature. A feature in no group is a group of its own. Budget and
+    values then count groups; "mutual_info" adds up the values of the members.
+margin : float
+    γ, the margin that is asked for after deletions worth the whole budget.
+attack : Attack
+    What may happen to a row, from `noiseproof.attacks` or a class of your own.
+    None leaves the rows as they are.
+coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    Weights, a single row for two classes.
+intercept_ : array of shape (1,) or (n_classes,)
+    Intercepts.
+classes_ : array of shape (n_classes,)
+    Class labels.
+objective_ : float or array of shape (n_classes,)
+    Minimum of the objective, one for each one-vs-rest problem.
+n_iter_ : int
+    Number of iterations.
+noise_ : Noise
+    The noise that was trained for, with all rates filled in.
+missing_in_training_ : array of bool of shape (n_features,)
+    Which features were missing in some training row.
+feature_values_ : array of shape (n_features,) or (n_groups,)
+    The feature values that were used.
+budget_ : float
+    The budget that was used.
+estimator_ : estimator
+    The fitted estimator.
+X : array-like or sparse matrix of shape (n_samples, n_features)
+    Rows of features. NaN marks a missing value, if the model takes them.
+y : array-like of shape (n_samples,)
+    Target of each row.
+sample_weight : array-like of shape (n_samples,)
+    Weight of each row: a row of weight 2 counts as two rows.
+self : object
+    The fitted estimator.
+n_features : int
+    Number of features of a row.
+shape : tuple of 2 ints
+    Height and width of the images. None means square images.
+folder : path
+    The data folder. None means the one that the environment variable
+    `NOISEPROOF_DATA` names.
+"""
+_SHARED = dict(re.findall(r"^(\w+) : (.+\n(?: +.+\n)+)", _DESCRIPTIONS, re.M))
+_NAMES = re.compile(r"^( *)\{(\w+(?:, \w+)*)\}$", re.M)
+
+
+def shared_docs(thing: T) -> T:
+    """Fill in what names in braces stand for; without docstrings (-OO) do nothing."""
+    methods = filter(isfunction, vars(thing).values()) if isclass(thing) else ()
+    for one in filter(lambda one: one.__doc__, (thing, *methods)):
+        one.__doc__ = _filled(one)
+    return thing
+
+
+def _filled(thing: Any) -> str:
+    """The docstring of a class or function with its shared descriptions."""
+    defaults = {p.name: p.default for p in signature(thing).parameters.values()}
+
+    def described(name: str) -> str:
+        kind, text = _SHARED[name].split("\n", 1)
+        default = defaults.get(name, thing)  # neither is a default
+        if not isclass(default) and default is not thing:
+            kind += ", default=" + repr(default).replace("'", '"')
+        return f"{name} : {kind}\n{text}"
+
+    def fill(line: re.Match[str]) -> str:
+        return indent("".join(map(described, line[2].split(", "))), line[1])[:-1]
+
+    return _NAMES.sub(fill, thing.__doc__)
