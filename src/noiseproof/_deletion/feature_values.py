@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
-from noiseproof._rows import canonical, column_blocks
-from noiseproof._sklearn import _check_sample_weight
+from noiseproof._rows import canonical, column_blocks, read_weights
 
 _BLOCK = 1 << 22  # entries of a dense block of columns
 
@@ -60,9 +59,7 @@ def mutual_info_values(
         X, y, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan"
     )
     X = canonical(X)
-    weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
+    weights = read_weights(sample_weight, X)
     classes, labels = np.unique(y, return_inverse=True)
     totals = np.bincount(labels, weights, minlength=len(classes))
     labels = labels.astype(np.uint64)

@@ -22,9 +22,9 @@ from noiseproof._rows import (
     values,
     without_zeros,
 )
-from noiseproof._sklearn import HasMethods, Interval, _check_sample_weight
+from noiseproof._sklearn import HasMethods, Interval
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.meta import Delegator
+from noiseproof.estimators.meta import Delegator, passed_weights
 from noiseproof.noise import Missing, Noise, as_noise
 
 # where trees come from
@@ -122,21 +122,15 @@ class CorruptedCopies(Delegator):
         X, y = read_training(self, X, y)
         names = getattr(self, "feature_names_in_", range(X.shape[1]))
         noise, unscaled = self._suited(noise.on(names, X.shape[0]), base, X)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        weighted = has_fit_parameter(base, "sample_weight")
-        if sample_weight is not None and not weighted:
-            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
+        weights = passed_weights(base, sample_weight, X)
         seed = int(check_random_state(self.random_state).randint(2**31))
         copies = _copies(X, noise, self.n_copies, seed)
         if unscaled:
             copies = copies * (1 - noise.level)
         options = {}
-        if weighted:
-            weights = np.ones(len(y)) if sample_weight is None else sample_weight
-            options = {
-                "sample_weight": np.repeat(weights, self.n_copies) / self.n_copies
-            }
+        if has_fit_parameter(base, "sample_weight"):
+            each = (np.ones(len(y)) if weights is None else weights) / self.n_copies
+            options["sample_weight"] = np.repeat(each, self.n_copies)
         self._keep(clone(base).fit(copies, np.repeat(y, self.n_copies), **options))
         return self
 

@@ -11,8 +11,14 @@ from sklearn.utils import check_random_state
 
 from noiseproof._docs import shared_docs
 from noiseproof._marginal import OnlineState, Patience
-from noiseproof._rows import Array, read_training, remember_missing, zero_missing
-from noiseproof._sklearn import Interval, StrOptions, _check_sample_weight
+from noiseproof._rows import (
+    Array,
+    read_training,
+    read_weights,
+    remember_missing,
+    zero_missing,
+)
+from noiseproof._sklearn import Interval, StrOptions
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.noise import Dropout, as_noise
 
@@ -214,7 +220,7 @@ class DropoutSGDClassifier(LinearClassifier):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has labels that are not among the classes: {unknown}.")
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = read_weights(sample_weight, X)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all data at once: use fit.")
         labels = np.searchsorted(self.classes_, y)

@@ -11,12 +11,11 @@ from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noiseproof._sklearn import _check_sample_weight
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
-from noiseproof.estimators.meta import Delegator
+from noiseproof.estimators.meta import Delegator, passed_weights
 
 
 class KnownMissing(Delegator):
@@ -59,11 +58,7 @@ class KnownMissing(Delegator):
         X, y = self._read(X, reset=True, y=y, multi_output=several)
         if frozen:
             return X, np.asarray(y), None
-        if sample_weight is not None:
-            if not has_fit_parameter(base, "sample_weight"):
-                raise TypeError(f"{type(base).__name__} does not take sample_weight.")
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return X, np.asarray(y), sample_weight
+        return X, np.asarray(y), passed_weights(base, sample_weight, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor.

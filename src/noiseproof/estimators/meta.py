@@ -8,10 +8,10 @@ from typing import Any
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from noiseproof._docs import shared_docs
-from noiseproof._rows import by_blocks, read
+from noiseproof._rows import Array, by_blocks, read, read_weights
 
 
 def _has(method: str) -> Any:
@@ -22,6 +22,15 @@ def _has(method: str) -> Any:
 
 
 @shared_docs
+def passed_weights(base: Any, sample_weight: Any, X: Any) -> Array | None:
+    """Checked sample weights to pass on to an estimator, or None if none are given."""
+    if sample_weight is None:
+        return None
+    if not has_fit_parameter(base, "sample_weight"):
+        raise TypeError(f"{type(base).__name__} does not take sample_weight.")
+    return read_weights(sample_weight, X)
+
+
 class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     """Passes questions on to `estimator_`, a fitted clone of `estimator`."""
 

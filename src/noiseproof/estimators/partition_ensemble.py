@@ -19,7 +19,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._rows import (
     READ,
@@ -34,8 +34,9 @@ from noiseproof._rows import (
     with_values,
     zero_missing,
 )
-from noiseproof._sklearn import HasMethods, Interval, StrOptions, _check_sample_weight
+from noiseproof._sklearn import HasMethods, Interval, StrOptions
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
+from noiseproof.estimators.meta import passed_weights
 from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]
@@ -211,13 +212,10 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"vote='pairwise' needs predict_proba, which {type(base).__name__} "
                 "does not have; use vote='majority'."
             )
-        if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
-            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
         X, y = read_training(self, X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        sample_weight = passed_weights(base, sample_weight, X)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
         group = Groups.read(self.groups, list(names)).labels(X.shape[1])
         worth = separation(X, labels, sample_weight)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._docs import shared_docs
 from noiseproof._rows import read_training, without_zeros
-from noiseproof._sklearn import HasMethods, _check_sample_weight
+from noiseproof._sklearn import HasMethods
 from noiseproof.attacks import Attack
-from noiseproof.estimators.meta import Delegator
+from noiseproof.estimators.meta import Delegator, passed_weights
 
 
 @shared_docs
@@ -88,19 +86,15 @@ class VirtualExamples(Delegator):
         {self}
         """
         self._validate_params()
-        base = self._base()
         if self.attack is not None and not self.attack.is_finite:
             raise ValueError(
                 f"{type(self).__name__} needs an attack that lists its candidates, and "
                 f"{type(self.attack).__name__} does not: train InvariantSVC with it."
             )
-        if sample_weight is not None and not has_fit_parameter(base, "sample_weight"):
-            raise TypeError(f"{type(base).__name__} does not take sample_weight.")
         X, y = read_training(self, X, y)
         X = without_zeros(X)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        self._keep(self._fit(X, y, sample_weight, self.attack))
+        weights = passed_weights(self._base(), sample_weight, X)
+        self._keep(self._fit(X, y, weights, self.attack))
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
