@@ -29,17 +29,7 @@ from noiseproof._stop import Stop
 def solve_groups(
     problem: DeletionHinge, labels: NDArray[np.intp], stop: Stop
 ) -> RobustLPResult:
-    """The classifier of a problem whose values are those of groups.
-
-    Parameters
-    ----------
-    problem : DeletionHinge
-        Its `values` are one per group.
-    labels : array of shape (d,)
-        The group of each feature.
-    stop : Stop
-        Its `tol` is that of the certified gap, its `max_iter` that of HiGHS.
-    """
+    """Solve a problem whose `values` are those of groups; `labels` has d of them."""
     X, y, d = problem.X, problem.y, problem.X.shape[1]
     pairs, group, place = group_rows(X, labels)
     v, n, m = problem.values[group], X.shape[0], len(group)

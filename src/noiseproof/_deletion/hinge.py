@@ -39,31 +39,16 @@ class DeletionHinge:
             - C Σ_j |Σ_i s_i y_i x_ij (p_i - q_ij)|] / (γ Σ_i s_i),
 
     which is how every solver's gap is certified.
-
-    Parameters
-    ----------
-    X : CSR matrix of shape (n, d)
-        Rows without missing entries.
-    y : array of shape (n,)
-        Labels in ±1.
-    weights : array of shape (n,)
-        Row weights, positive.
-    values : array of shape (d,)
-        Feature values v_j.
-    budget, margin, C : float
-        N, γ and the radius of the box.
-    fit_intercept : bool
-        Whether b is free; else it is 0, and Σ_i s_i y_i p_i needs not vanish.
     """
 
-    X: Any
-    y: Array
-    weights: Array
-    values: Array
-    budget: float
-    margin: float
+    X: Any  # CSR matrix of shape (n, d) without missing values
+    y: Array  # ±1
+    weights: Array  # s, positive
+    values: Array  # v
+    budget: float  # N
+    margin: float  # γ
     C: float
-    fit_intercept: bool = True
+    fit_intercept: bool = True  # else b is 0, and Σ_i s_i y_i p_i need not vanish
 
     @cached_property
     def limit(self) -> float:

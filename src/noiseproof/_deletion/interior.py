@@ -145,25 +145,14 @@ class Path:
 
 @dataclass
 class InteriorPoint:
-    """A point or a direction: (w, b), box multipliers, stacked rows, stacked entries.
-
-    Parameters
-    ----------
-    w, b : array of shape (d,) and float
-        The classifier.
-    u : array of shape (2, d)
-        Multipliers u+ and u- of the box.
-    row, entry : array of shape (6, n) and of shape (4, nnz)
-        What belongs to a row, and to a stored entry.
-    lengths : tuple of float
-        Of a direction: how far primal and dual variables may follow it.
-    """
+    """A point, or a direction, in the space of all primal and dual variables."""
 
     w: Array
     b: float
-    u: Array
-    row: Array
-    entry: Array
+    u: Array  # (2, d): multipliers u+ and u- of the box
+    row: Array  # (6, n): variables of the rows, see P ... MU
+    entry: Array  # (4, nnz): variables of the stored entries, see Q ... BETA
+    # of a direction: how far primal and dual variables can follow it
     lengths: tuple[float, float] = (1.0, 1.0)
 
     def zeros(self) -> InteriorPoint:

@@ -21,36 +21,18 @@ _FLOOR = 1e-3  # F is 1 or more at w = 0, so this is a small loss already
 
 @dataclass(frozen=True)
 class RobustLPResult:
-    """Where a solver ended.
-
-    Parameters
-    ----------
-    w, b : array of shape (d,) and float
-        The classifier, inside the box.
-    p, q : array of shape (n,) and of shape (nnz,)
-        Dual variables of the rows and of their stored entries.
-    value, bound : float
-        F(w, b), and a lower bound of its minimum.
-    n_iter : int
-        Iterations taken.
-    converged : bool
-        Whether the gap asked for was reached.
-    state : object
-        What a later solve can start from, or None.
-    interrupted : bool
-        Whether the user stopped the solve from the keyboard.
-    """
+    """The classifier (w, b) that a solver ended with, and what is proven about it."""
 
     w: Array
     b: float
-    p: Array
-    q: Array
-    value: float
-    bound: float
+    p: Array  # dual variables of the rows
+    q: Array  # dual variables of the stored entries
+    value: float  # F(w, b)
+    bound: float  # of F, from below
     n_iter: int
     converged: bool
-    state: Any = None
-    interrupted: bool = False
+    state: Any = None  # what a later solve can start from
+    interrupted: bool = False  # from the keyboard
 
 
 RobustLPSolver = Callable[[DeletionHinge, Stop, Any], RobustLPResult]

@@ -141,19 +141,9 @@ class Costs:
 def make_costs(
     margin_scale: Any, label_cost: Any, classes: NDArray[Any], n_transforms: int | None
 ) -> Costs:
-    """Tables from what the user gave, or one sentence about what is wrong.
+    """Tables of Γ and Δ from the parameters of `InvariantSVC`, or one clear error.
 
-    Parameters
-    ----------
-    margin_scale : array-like of shape (k, k), callable Γ(y, y') or None
-        None means 1.
-    label_cost : array-like, callable Δ(y, y', s) or None
-        Of shape (k, k) or (k, k, n_transforms); None means 1 for a wrong answer and 0
-        for the right one.
-    classes : array of shape (k,)
-        Labels, given to the callables.
-    n_transforms : int or None
-        How many transforms s = 0 ... n - 1 there are; None if they are not listed.
+    `n_transforms` is None if the attack does not list its candidates.
     """
     k = len(classes)
     scale = np.ones((k, k))

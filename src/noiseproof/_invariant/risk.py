@@ -37,33 +37,19 @@ _CHUNK = 2**21  # entries of a kernel matrix that are made at a time
 
 @dataclass
 class InvariantResult:
-    """Where a solver has come to.
+    """The best f that a solver has found, and what is proven about it."""
 
-    Parameters
-    ----------
-    function : array, or pair of arrays
-        The best f so far: weights w; or the candidates that are points of a kernel
-        function, and its coefficients (points, classes).
-    value, bound : float
-        R there, and a lower bound of its minimum.
-    weights : array of shape (n,)
-        Dual weight of each row outside its null cut: zero if the row does not matter.
-    n_iter, n_cuts : int
-        Iterations taken, and cuts made.
-    converged : bool
-        Whether the relative gap (value - bound) / value is at most `Stop.tol`.
-    stopped : bool
-        Whether the listener asked to stop.
-    """
-
+    # weights w; or the points of a kernel function (numbers of candidates) and its
+    # coefficients of shape (points, classes)
     function: Any = None
-    value: float = np.inf
-    bound: float = -np.inf
+    value: float = np.inf  # R(f)
+    bound: float = -np.inf  # of R, from below
+    # dual weight of each row outside its null cut: zero if the row does not matter
     weights: Array = field(default_factory=lambda: np.empty(0))
     n_iter: int = 0
     n_cuts: int = 0
     converged: bool = False
-    stopped: bool = False
+    stopped: bool = False  # by a callback
 
     def advance(self, value: float, bound: float, iterate: Any, stop: Stop) -> bool:
         """Count an iteration that led to `iterate.function`; whether it was the last.
@@ -97,25 +83,12 @@ class Cuts:
 
 
 class LinearRisk(ABC):
-    """R(w) for f(x, y) = w·Φ(x, y); subclasses find the worst cut of each row.
-
-    Parameters
-    ----------
-    mass : array of shape (n,)
-        Weights p of the rows, which sum to 1.
-    floor : array of shape (n,)
-        What each row costs at least: the δ of its null cut.
-    alpha : float
-        Strength of the penalty.
-    n_weights : int
-        Length of w.
-    """
+    """R(w) for f(x, y) = w·Φ(x, y); subclasses find the worst cut of each row."""
 
     def __init__(self, mass: Array, floor: Array, alpha: float, n_weights: int):
-        self.mass = mass
-        self.floor = floor
-        self.alpha = alpha
-        self.n_weights = n_weights
+        self.mass = mass  # weights p of the rows, which sum to 1
+        self.floor = floor  # what each row costs at least: the δ of its null cut
+        self.alpha, self.n_weights = alpha, n_weights
 
     @abstractmethod
     def worst(self, w: Array, rows: Index | None = None) -> Cuts:

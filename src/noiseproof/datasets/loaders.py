@@ -34,23 +34,8 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _WORDS = 37_751  # of the IMDB reviews, with 0 for a word outside the vocabulary
 
 
-@shared_docs
 def data_file(name: str, source: str, folder: Folder = None) -> Path:
-    """Path of a data file, or one sentence on how to get it.
-
-    Parameters
-    ----------
-    name : str
-        File name inside the folder.
-    source : str
-        Where the file, or what it is made from, can be had.
-    {folder}
-
-    Returns
-    -------
-    path : Path
-        An existing file.
-    """
+    """Path of a file in the data folder, or an error that says where to get it."""
     folder = folder or os.environ.get("NOISEPROOF_DATA")
     if not folder:
         raise FileNotFoundError(
