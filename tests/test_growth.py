@@ -1,13 +1,38 @@
 """A new part is a class and a line in a registry: nothing else has to know of it."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from toy_members import Coin, Doubled
 
 from noiseproof import DropoutLogisticRegression, DropoutRidgeClassifier
 from noiseproof._marginal import LOSSES, SOLVERS, Solution
-from noiseproof._marginal.losses.logistic import LogisticVariational
 from noiseproof._rows import DESIGNS
-from noiseproof.noise import NOISES, Cumulants, Noise, VarianceLaw
+from noiseproof.noise import NOISES
+
+TESTS = Path(__file__).parent
+CONTRACTS = [
+    TESTS / "noise" / "test_noise_contract.py",
+    TESTS / "attacks" / "test_attack_contract.py",
+    TESTS / "_marginal" / "test_loss_contract.py",
+]
+
+
+def test_a_member_is_tested_by_being_listed():
+    """The contract tests run on toy members, which are registered before collection."""
+    command = [sys.executable, "-m", "pytest", "-p", "toy_members", *CONTRACTS]
+    path = os.pathsep.join(filter(None, [*sys.path, str(TESTS / "helpers")]))
+    run = subprocess.run(
+        [*command, "-p", "no:cacheprovider"], capture_output=True, text=True,
+        cwd=TESTS.parent, env=os.environ | {"PYTHONPATH": path}, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert int(re.search(r"(\d+) passed", run.stdout)[1]) > 60
 
 
 @pytest.fixture
@@ -17,26 +42,6 @@ def data(rng):
 
 
 def test_a_noise(data, monkeypatch):
-    class Coin(Noise):
-        """x ± scale, with equal probability."""
-
-        level_name = "scale"
-        is_additive = True
-
-        def __init__(self, scale=1.0):
-            self.scale = scale
-
-        def variance_law(self):
-            return VarianceLaw(self.level**2, 0.0, power=2)
-
-        def cumulants(self, x, t):
-            s, u = self.level, self.level * t
-            value, slope = t * x + np.log(np.cosh(u)), x + s * np.tanh(u)
-            return Cumulants(value, slope, (s / np.cosh(u)) ** 2)
-
-        def _sample_entries(self, x, rng):
-            return x + self.level * rng.choice([-1.0, 1.0], size=x.shape)
-
     monkeypatch.setitem(NOISES, "coin", Coin)
     for expectation in ("variational", "jensen"):
         model = DropoutLogisticRegression(Coin(0.5), expectation=expectation)
@@ -45,28 +50,15 @@ def test_a_noise(data, monkeypatch):
 
 
 def test_a_loss(data, monkeypatch):
-    class Doubled(LogisticVariational):
-        """Twice the logistic loss, which is C twice as large."""
-
+    class Unmajorized(Doubled):
         has_majorizer = False
 
-        def value(self, y, m, v):
-            return 2 * super().value(y, m, v)
-
-        def slopes(self, y, m, v):
-            slopes = super().slopes(y, m, v)
-            return type(slopes)(*(2 * part for part in slopes))
-
-        def curvatures(self, y, m, v):
-            curvatures = super().curvatures(y, m, v)
-            return type(curvatures)(*(2 * part for part in curvatures))
-
-    monkeypatch.setitem(LOSSES, ("logistic", "toy"), Doubled)
+    monkeypatch.setitem(LOSSES, ("logistic", "toy"), Unmajorized)
     toy = DropoutLogisticRegression(expectation="toy", tol=1e-10).fit(*data)
     same = DropoutLogisticRegression(C=2.0, tol=1e-10).fit(*data)
     np.testing.assert_allclose(toy.coef_, same.coef_, rtol=1e-4)
     DropoutLogisticRegression(expectation="toy").fit(*data, X_unlabeled=data[0])
-    with pytest.raises(ValueError, match="majoriser, which Doubled does not have"):
+    with pytest.raises(ValueError, match="majoriser, which Unmajorized does not have"):
         DropoutLogisticRegression(expectation="toy", solver="irls").fit(*data)
 
 

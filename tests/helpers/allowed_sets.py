@@ -1,7 +1,9 @@
 """What each registered attack allows, written apart from the library.
 
 For every attack: an instance, random rows that it allows, and whether it allows a row.
-Rows have 9 features, so that they are images of 3 by 3 pixels too.
+An attack that is not listed speaks for itself: it allows its candidates, or what it
+does to a row against any model. Rows have 9 features, so that they are images of 3 by 3
+pixels too.
 """
 
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ import pytest
 from scipy import ndimage
 
 from noiseproof.attacks import (
+    ATTACKS,
     Ellipsoid,
     FeatureDeletion,
     FeatureScaling,
@@ -143,34 +146,52 @@ def _either(first, second):
     return sample, lambda x, y: first[1](x, y) or second[1](x, y)
 
 
-ALLOWED = {
-    "feature-deletion": Allowed(
-        FeatureDeletion(3), *_few_scaled(3, 0.0, 1.0), {"budget": 0}
-    ),
-    "feature-scaling": Allowed(
-        FeatureScaling(3, 0.5, 2.5), *_few_scaled(3, 0.5, 2.5), {"k": 0}
-    ),
-    "norm-ball": Allowed(NormBall(0.7), *_in_ball(0.7, 2), {"radius": 0}),
-    "ellipsoid": Allowed(
-        Ellipsoid(COVARIANCE), _ellipsoid_sample, _in_ellipsoid, {"covariance": 0}
-    ),
-    "trajectory": Allowed(
-        Trajectory(degree=3, span=1.5),
-        lambda x, rng: _curve(x, rng.uniform(-1.5, 1.5)),
-        _on_curve,
-        {"span": 0},
-    ),
-    "image-shift": Allowed(
-        ImageShift(0.7, directions=8), *_listed(_shifts), {"pixels": 0}
-    ),
-    "image-rotation": Allowed(ImageRotation(20), *_listed(_turns), {"degrees": 0}),
-    "image-scale": Allowed(ImageScale(0.3), *_listed(_sizes), {"amount": 0}),
-    "image-shear": Allowed(ImageShear(0.4), *_listed(_slants), {"amount": 0}),
-    "union": Allowed(
-        Union([ImageRotation(20), NormBall(0.1, np.inf)]),
-        *_either(_listed(_turns), _in_ball(0.1, np.inf)),
-        {"attacks": ()},
-    ),
-}
+class _AllowedSets(dict):
+    """Allowed sets by name, and those of attacks that are not listed."""
 
-every_attack = pytest.mark.parametrize("name", list(ALLOWED))
+    def __missing__(self, name):
+        attack = ATTACKS[name]()
+        level = attack.level_name
+        harmless = None if level is None else {level: 0}
+        if attack.is_finite:
+            return Allowed(attack, *_listed(attack.candidates), harmless)
+
+        def sample(x, rng):
+            return attack.worst(x[None], [1], rng.normal(size=D))[0]
+
+        return Allowed(attack, sample, lambda x, y: True, harmless)
+
+
+ALLOWED = _AllowedSets(
+    {
+        "feature-deletion": Allowed(
+            FeatureDeletion(3), *_few_scaled(3, 0.0, 1.0), {"budget": 0}
+        ),
+        "feature-scaling": Allowed(
+            FeatureScaling(3, 0.5, 2.5), *_few_scaled(3, 0.5, 2.5), {"k": 0}
+        ),
+        "norm-ball": Allowed(NormBall(0.7), *_in_ball(0.7, 2), {"radius": 0}),
+        "ellipsoid": Allowed(
+            Ellipsoid(COVARIANCE), _ellipsoid_sample, _in_ellipsoid, {"covariance": 0}
+        ),
+        "trajectory": Allowed(
+            Trajectory(degree=3, span=1.5),
+            lambda x, rng: _curve(x, rng.uniform(-1.5, 1.5)),
+            _on_curve,
+            {"span": 0},
+        ),
+        "image-shift": Allowed(
+            ImageShift(0.7, directions=8), *_listed(_shifts), {"pixels": 0}
+        ),
+        "image-rotation": Allowed(ImageRotation(20), *_listed(_turns), {"degrees": 0}),
+        "image-scale": Allowed(ImageScale(0.3), *_listed(_sizes), {"amount": 0}),
+        "image-shear": Allowed(ImageShear(0.4), *_listed(_slants), {"amount": 0}),
+        "union": Allowed(
+            Union([ImageRotation(20), NormBall(0.1, np.inf)]),
+            *_either(_listed(_turns), _in_ball(0.1, np.inf)),
+            {"attacks": ()},
+        ),
+    }
+)
+
+every_attack = pytest.mark.parametrize("name", list(ATTACKS))
