@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -15,6 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
 from noiseproof._rows import (
+    as_container,
+    as_dense,
     density,
     read_training,
     stack,
@@ -154,13 +157,20 @@ class CorruptedCopies(Delegator):
 
 
 def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
-    """`n_copies` corrupted copies of each row, one after another."""
-    X, rows = without_zeros(X), []
+    """`n_copies` corrupted copies of each row, one after another, as X is stored.
+
+    Noise that leaves zeros alone is only shown the other entries, in float64, so that
+    neither the container nor the precision of X decides what happens to a row.
+    """
+    rows = X.astype(np.float64, copy=False)
+    if not noise.is_additive:
+        rows = without_zeros(sp.csr_array(rows))
+    copies = []
     for i in range(X.shape[0]):
-        row = X[i : i + 1]
-        digest = hashlib.blake2b(digest_size=8)
-        for part in (values(row), np.arange(X.shape[1])[stored_features(row)]):
-            digest.update(np.ascontiguousarray(part).tobytes())
+        same = rows[np.full(n_copies, i)]
+        digest = hashlib.blake2b(values(same).tobytes(), digest_size=8)
+        digest.update(np.arange(X.shape[1])[stored_features(same)].tobytes())
         rng = np.random.default_rng([seed, int.from_bytes(digest.digest(), "big")])
-        rows.append(noise.sample(stack([row] * n_copies), rng))
-    return stack(rows)
+        copies.append(noise.sample(same, rng))
+    found = stack(copies).astype(X.dtype, copy=False)
+    return as_dense(found) if density(X) is None else as_container(found, X)
