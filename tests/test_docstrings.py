@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 import noiseproof
-from noiseproof._docs import _NAMES, shared_docs
+from noiseproof._docs import _LINE, shared_docs
 from noiseproof.estimators import ESTIMATORS
 
 validation = pytest.importorskip("numpydoc.validate", reason="needs numpydoc")
@@ -99,7 +99,7 @@ def test_shared_descriptions_are_filled_in():
     things = [_found(path) for path in OBJECTS]
     for cls in list(filter(inspect.isclass, things)):
         things += [value for _, value in inspect.getmembers(cls, callable)]
-    left = [thing for thing in things if _NAMES.search(str(thing.__doc__))]
+    left = [thing for thing in things if _LINE.search(str(thing.__doc__))]
     assert not left
 
 

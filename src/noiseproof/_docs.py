@@ -1,14 +1,19 @@
 """Descriptions that several docstrings share, each written once.
 
-A line such as `{noise, C, tol}` in the docstring of a class or function that is marked
-`@shared_docs`, or of a method of such a class, stands for the descriptions below.
-Defaults come from the signature. A line that follows, indented, adds to the last one.
+In the docstring of a class or function that is marked `@shared_docs`, or of a method of
+such a class, these lines stand for what is written below:
+
+    {noise, C, tol}          the descriptions of these parameters or attributes
+    {(X, y) -> self}         the sections Parameters and Returns
+    {References: Teo 2008}   the section References
+
+Defaults come from the signature. An indented line that follows adds to a description.
 """
 
 from __future__ import annotations
 
 import re
-from inspect import isclass, isfunction, signature
+from inspect import Parameter, isclass, isfunction, signature
 from textwrap import indent
 from typing import Any, TypeVar
 
@@ -88,10 +93,18 @@ y : array-like of shape (n_samples,)
     Target of each row.
 sample_weight : array-like of shape (n_samples,)
     Weight of each row: a row of weight 2 counts as two rows.
+classes : array-like
+    All class labels that will ever come; needed in the first call.
 self : object
     The fitted estimator.
-n_features : int
-    Number of features of a row.
+predictions : array of shape (n_samples,)
+    Predicted targets.
+scores : array of shape (n_samples,) or (n_samples, n_classes)
+    Scores of the fitted estimator.
+probabilities : array of shape (n_samples, n_classes)
+    One column per class, in the order of `classes_`.
+score : float
+    Accuracy of a classifier, R² of a regressor.
 shape : tuple of 2 ints
     Height and width of the images. None means square images.
 folder : path
@@ -99,11 +112,26 @@ folder : path
     `NOISEPROOF_DATA` names.
 """
 _SHARED = dict(re.findall(r"^(\w+) : (.+\n(?: +.+\n)+)", _DESCRIPTIONS, re.M))
-_NAMES = re.compile(r"^( *)\{(\w+(?:, \w+)*)\}$", re.M)
+_REFERENCES = {
+    "Chen 2014": """N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support
+vector machines", AAAI Conference on Artificial Intelligence, 2014.""",
+    "DeCoste 2002": """D. DeCoste and B. Schölkopf, "Training invariant support vector
+machines", Machine Learning 46, 2002.""",
+    "Dekel 2008": """O. Dekel and O. Shamir, "Learning to classify with missing and
+corrupted features", International Conference on Machine Learning, 2008.""",
+    "Maaten 2013": """L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning
+with marginalized corrupted features", International Conference on Machine Learning,
+2013.""",
+    "Teo 2008": """C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning
+with invariances", Advances in Neural Information Processing Systems, 2008.""",
+    "Wager 2013": """S. Wager, S. Wang and P. Liang, "Dropout training as adaptive
+regularization", Advances in Neural Information Processing Systems, 2013.""",
+}
+_LINE = re.compile(r"^( *)\{(References: )?\(?(\w[\w, ]*?)(?:\) -> (\w+))?\}$", re.M)
 
 
 def shared_docs(thing: T) -> T:
-    """Fill in what names in braces stand for; without docstrings (-OO) do nothing."""
+    """Fill in what lines in braces stand for; without docstrings (-OO) do nothing."""
     methods = filter(isfunction, vars(thing).values()) if isclass(thing) else ()
     for one in filter(lambda one: one.__doc__, (thing, *methods)):
         one.__doc__ = _filled(one)
@@ -116,12 +144,19 @@ def _filled(thing: Any) -> str:
 
     def described(name: str) -> str:
         kind, text = _SHARED[name].split("\n", 1)
-        default = defaults.get(name, thing)  # neither is a default
-        if not isclass(default) and default is not thing:
-            kind += ", default=" + repr(default).replace("'", '"')
+        if name in defaults and defaults[name] is not Parameter.empty:
+            kind += ", default=" + repr(defaults[name]).replace("'", '"')
         return f"{name} : {kind}\n{text}"
 
     def fill(line: re.Match[str]) -> str:
-        return indent("".join(map(described, line[2].split(", "))), line[1])[:-1]
+        margin, cited, names, returned = line.groups()
+        if cited:
+            text = "\n".join(_REFERENCES[key] + "\n" for key in names.split(", "))
+            return indent(f"References\n----------\n{text}", margin)[:-1]
+        text = "".join(map(described, names.split(", ")))
+        if returned:
+            text = f"Parameters\n----------\n{text}\n"
+            text += f"Returns\n-------\n{described(returned)}"
+        return indent(text, margin)[:-1]
 
-    return _NAMES.sub(fill, thing.__doc__)
+    return _LINE.sub(fill, thing.__doc__)

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from sklearn.utils import check_array
 
 from noiseproof._deletion import DeletionHinge
+from noiseproof._docs import shared_docs
 from noiseproof._rows import canonical, stored_rows
 from noiseproof.attacks import check_budget
 
@@ -32,6 +33,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
+@shared_docs
 class PacBayesBound:
     """What theorem 2 says about one classifier.
 
@@ -50,9 +52,7 @@ class PacBayesBound:
     --------
     pac_bayes_risk : Computes it.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
     """
 
     risk: float
@@ -107,6 +107,7 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     return float(min(1.0, -np.expm1(root)))
 
 
+@shared_docs
 def pac_bayes_risk(
     coef: ArrayLike,
     X: Any,
@@ -161,9 +162,7 @@ def pac_bayes_risk(
     noiseproof.evaluation.Certificates.risk_bound :
         A tighter bound, from rows not used in training.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------
@@ -201,6 +200,7 @@ def pac_bayes_risk(
     return PacBayesBound(kl_inverse(empirical, x), float(explicit), empirical, x)
 
 
+@shared_docs
 def online_to_batch_risk(
     best_loss: float,
     X: Any,
@@ -245,9 +245,7 @@ def online_to_batch_risk(
     pac_bayes_risk : For a model trained on all rows at once.
     noiseproof.RobustPerceptron : The model it is about.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------
@@ -274,6 +272,7 @@ def online_to_batch_risk(
     return float(min(1.0, (best_loss + excess) / margin))
 
 
+@shared_docs
 def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -> float:
     """The margin that also protects from random corruption (theorem 3).
 
@@ -309,9 +308,7 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
     pac_bayes_risk : Risk under deletion.
     noiseproof.RobustLPClassifier : Takes a margin.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------

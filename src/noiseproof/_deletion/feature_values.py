@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import canonical, column_blocks, read_weights
 
 _BLOCK = 1 << 22  # entries of a dense block of columns
 
 
+@shared_docs
 def mutual_info_values(
     X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -42,9 +44,7 @@ def mutual_info_values(
     RobustLPClassifier : Takes such values.
     noiseproof.attacks.FeatureDeletion : Takes such values.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------

@@ -255,8 +255,21 @@ def _move(w, drift, j, change, C, t):
 
 
 @compiled
+def _groups_met(labels, columns, met, place):
+    """Number the groups that a row has entries of; how many there are."""
+    count = 0
+    for j in columns:
+        g = labels[j]
+        if place[g] < 0:
+            met[count] = g
+            place[g] = count
+            count += 1
+    return count
+
+
+@compiled
 def learn(
-    indptr, indices, data, signs, values, budget, price, base, C, step, seen,
+    indptr, indices, data, labels, signs, values, budget, price, base, C, step, seen,
     with_intercept, W, drift,
 ):  # fmt: skip
     """Show the rows to one online learner per row of `signs`.
@@ -264,79 +277,47 @@ def learn(
     `W` (k, d + 1) holds the hypotheses, intercepts last. `drift` collects each change
     times the number of rows before it, so that after t rows W - drift / t is the mean
     of the hypotheses that met them: only what a row touches is touched. `step` <= 0
-    asks for C √((d + 1) / (2 t)). Returns the sum of the losses met, one per learner.
+    asks for C √((d + 1) / (2 t)). `labels` is the group of each feature, or None: to
+    `row_excess` a group is a feature whose weight is its score. Returns the sum of the
+    losses met, one per learner.
     """
-    k, d = W.shape[0], W.shape[1] - 1
-    gain, value, keep = np.empty(d), np.empty(d), np.empty(d)
-    ids = np.empty(d, np.uintp)
-    losses = np.zeros(k)
-    for i in range(len(indptr) - 1):
-        start = indptr[i]
-        size = indptr[i + 1] - start
-        t = seen + i + 1.0
-        tau = step if step > 0 else C * np.sqrt((d + 1) / (2 * t))
-        for c in range(k):
-            w, y = W[c], signs[c, i]
-            loss = base - y * w[d] + row_excess(
-                indices, data, start, size, y, w, values, budget, price,
-                gain, value, ids, keep,
-            )  # fmt: skip
-            if loss <= 0:
-                continue
-            losses[c] += loss
-            for e in range(size):
-                j = indices[start + e]
-                _move(w, drift[c], j, tau * y * keep[e] * data[start + e], C, t)
-            if with_intercept:
-                _move(w, drift[c], d, tau * y, C, t)
-    return losses
-
-
-@compiled
-def learn_groups(
-    indptr, indices, data, labels, signs, values, budget, price, base, C, step, seen,
-    with_intercept, W, drift,
-):  # fmt: skip
-    """The same against an adversary that deletes whole groups, as `labels` says.
-
-    To `row_excess` a group is a feature whose weight is its score.
-    """
-    k, d, n_groups = W.shape[0], W.shape[1] - 1, len(values)
-    gain, value, keep = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
-    ids, score, ones = np.empty(n_groups, np.uintp), np.zeros(n_groups), np.ones(d)
-    met, place = np.empty(n_groups, np.uint32), np.full(n_groups, -1)
-    losses = np.zeros(k)
+    k, d, n_values = W.shape[0], W.shape[1] - 1, len(values)
+    gain, value, keep = np.empty(n_values), np.empty(n_values), np.empty(n_values)
+    ids, losses = np.empty(n_values, np.uintp), np.zeros(k)
+    score, ones = np.zeros(n_values), np.ones(n_values)
+    met, place = np.empty(n_values, np.uint32), np.full(n_values, -1)
     for i in range(len(indptr) - 1):
         start, stop = indptr[i], indptr[i + 1]
         t = seen + i + 1.0
         tau = step if step > 0 else C * np.sqrt((d + 1) / (2 * t))
         count = 0
-        for e in range(start, stop):
-            g = labels[indices[e]]
-            if place[g] < 0:
-                met[count] = g
-                place[g] = count
-                count += 1
+        if labels is not None:
+            count = _groups_met(labels, indices[start:stop], met, place)
         for c in range(k):
             w, y = W[c], signs[c, i]
-            for at in range(count):
-                score[met[at]] = 0.0
-            for e in range(start, stop):
-                score[labels[indices[e]]] += w[indices[e]] * data[e]
-            loss = base - y * w[d] + row_excess(
-                met, ones, 0, count, y, score, values, budget, price,
-                gain, value, ids, keep,
-            )  # fmt: skip
+            if labels is None:
+                loss = base - y * w[d] + row_excess(
+                    indices, data, start, stop - start, y, w, values, budget, price,
+                    gain, value, ids, keep,
+                )  # fmt: skip
+            else:
+                score[met[:count]] = 0.0
+                for e in range(start, stop):
+                    score[labels[indices[e]]] += w[indices[e]] * data[e]
+                loss = base - y * w[d] + row_excess(
+                    met, ones, 0, count, y, score, values, budget, price,
+                    gain, value, ids, keep,
+                )  # fmt: skip
             if loss <= 0:
                 continue
             losses[c] += loss
             for e in range(start, stop):
-                left = keep[place[labels[indices[e]]]]
-                _move(w, drift[c], indices[e], tau * y * left * data[e], C, t)
+                j = indices[e]
+                left = keep[e - start] if labels is None else keep[place[labels[j]]]
+                _move(w, drift[c], j, tau * y * left * data[e], C, t)
             if with_intercept:
                 _move(w, drift[c], d, tau * y, C, t)
-        for at in range(count):
-            place[met[at]] = -1
+        place[met[:count]] = -1
     return losses
 
 

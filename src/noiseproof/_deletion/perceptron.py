@@ -28,8 +28,9 @@ def learn_rows(
     for each.
     """
     # Numba is imported here, at the first pass, to keep the import light
-    from noiseproof._deletion.kernels import learn, learn_groups
+    from noiseproof._deletion.kernels import learn
 
+    labels = None if labels is None else labels.astype(np.uint32)
     price = margin / (values.sum() - budget)
     limit = effective_budget(budget, values)
     losses = np.zeros(len(signs))
@@ -37,12 +38,9 @@ def learn_rows(
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
         rows = unsigned(stored_rows(X[chosen]).astype(np.float64, copy=False))
-        common = (
-            signs.take(chosen, axis=1), values, limit, price, price * values.sum(),
-            float(C), float(step), seen + start, fit_intercept, *state,
+        losses += learn(
+            *rows, labels, signs.take(chosen, axis=1), values, limit, price,
+            price * values.sum(), float(C), float(step), seen + start, fit_intercept,
+            *state,
         )  # fmt: skip
-        if labels is None:
-            losses += learn(*rows, *common)
-        else:
-            losses += learn_groups(*rows, labels.astype(np.uint32), *common)
     return losses

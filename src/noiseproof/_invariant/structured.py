@@ -17,12 +17,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from noiseproof._docs import shared_docs
 from noiseproof._invariant.loss import Index
 from noiseproof._invariant.risk import Cuts, LinearRisk
 from noiseproof._rows import Array, as_dense
 from noiseproof.attacks import Attack
 
 
+@shared_docs
 class StructuredProblem(ABC, BaseEstimator):
     """Inputs, outputs, joint features Φ and loss Δ.
 
@@ -31,9 +33,7 @@ class StructuredProblem(ABC, BaseEstimator):
     LinearChain : Sequences of labels.
     Multiclass : Classes.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
     """
 
     # whether inputs are the rows of a table and outputs are classes
@@ -122,6 +122,7 @@ class StructuredRisk(LinearRisk):
         return stored, psi[stored], self.problem.loss(y, other)
 
 
+@shared_docs
 class Multiclass(StructuredProblem):
     """One of k classes for a row x: Φ(x, y) is x in the block of class y, Δ = [y' ≠ y].
 
@@ -132,9 +133,7 @@ class Multiclass(StructuredProblem):
     LinearChain : Sequences of labels.
     noiseproof.InvariantSVC : The same, faster.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -206,6 +205,7 @@ class _DenseRows:
         return np.asarray(as_dense(self.X[i : i + 1])[0], dtype=np.float64)
 
 
+@shared_docs
 class LinearChain(StructuredProblem):
     """Labels y_1 ... y_T of the tokens of a sequence x, an array of shape (T, d).
 
@@ -224,9 +224,7 @@ class LinearChain(StructuredProblem):
     TokenDeletion : An attack on sequences.
     noiseproof.StructuredSVM : Learns the chain.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -321,6 +319,7 @@ def _check_lengths(Y: Sequence[Any], X: Sequence[Any]) -> None:
         raise ValueError("y must hold one label for each token of each sequence.")
 
 
+@shared_docs
 class TokenDeletion(Attack):
     """Blank out the features of some tokens of each sequence.
 
@@ -336,9 +335,7 @@ class TokenDeletion(Attack):
     --------
     LinearChain : The problem it attacks.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

@@ -78,9 +78,7 @@ class Attack(BaseEstimator):
     Union : One of several attacks.
     noiseproof.InvariantSVC : Trains against an attack.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
     """
 
     level_name: ClassVar[str | None] = None
@@ -91,19 +89,7 @@ class Attack(BaseEstimator):
     _level_limit: ClassVar[float] = np.inf
 
     def at(self, level: float) -> Self:
-        """The same attack at another strength.
-
-        Parameters
-        ----------
-        level : float
-            Value of the parameter `level_name`, not negative; a count may be given as
-            a whole float.
-
-        Returns
-        -------
-        attack : Attack
-            A copy; this one stays as it is.
-        """
+        """A copy of the attack at another strength, a number from 0 on."""
         return clone(self).set_params(**{self._strength(): self._legal(level)})
 
     def _legal(self, level: Any) -> float:
@@ -129,17 +115,7 @@ class Attack(BaseEstimator):
         return f"{self._strength()} of {type(self).__name__}"
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Suitable strengths for a curve, starting at 0.
-
-        Parameters
-        ----------
-        {n_features}
-
-        Returns
-        -------
-        levels : tuple of float
-            Rising.
-        """
+        """Suitable strengths for a curve over rows of that length, rising from 0."""
         self._strength()
         if self._levels:
             return self._levels
@@ -162,46 +138,18 @@ class Attack(BaseEstimator):
         return 0.0, 1.0
 
     def certificate_values(self, n_features: int) -> Array:
-        """What the change of each feature costs the adversary, for certificates.
-
-        Parameters
-        ----------
-        {n_features}
-
-        Returns
-        -------
-        values : array of shape (n_features,)
-            Finite and not negative.
-        """
+        """Cost of changing each feature (or group), not negative, for certificates."""
         return np.ones(n_features)
 
     def certificate_groups(self, n_features: int) -> NDArray[np.intp] | None:
-        """The group of each feature, which changes as a whole; None if each is alone.
+        """The group of each feature, from 0 on, or None if each changes by itself.
 
-        Parameters
-        ----------
-        {n_features}
-
-        Returns
-        -------
-        labels : array of int of shape (n_features,), or None
-            Numbers of the groups, from 0 on; `certificate_values` has one for each.
+        `certificate_values` has one value for each group.
         """
         return None
 
     def on(self, features: Sequence[Any]) -> Self:
-        """The same attack, knowing which features there are, for groups by name.
-
-        Parameters
-        ----------
-        features : sequence
-            Names, or numbers, of all features.
-
-        Returns
-        -------
-        attack : Attack
-            This one, unless it has groups.
-        """
+        """The same attack, told the names (or numbers) of all features, for groups."""
         return self
 
     @property
@@ -210,18 +158,7 @@ class Attack(BaseEstimator):
         return type(self).candidates is not Attack.candidates
 
     def candidates(self, x: ArrayLike) -> Array:
-        """All that a row may become, one per line, the row itself first.
-
-        Parameters
-        ----------
-        x : array-like of shape (d,)
-            A clean row.
-
-        Returns
-        -------
-        ways : array of shape (c, d)
-            The row and what it may become.
-        """
+        """All that a row x of shape (d,) may become: (c, d), the row itself first."""
         raise NotImplementedError(
             f"{type(self).__name__} lists no candidates: a class derived from Attack "
             "must override worst(X, y, coef, intercept), or candidates(x) if it can "
@@ -229,17 +166,10 @@ class Attack(BaseEstimator):
         )
 
     def all_candidates(self, X: Any) -> Array | list[Array]:
-        """Candidates of every row; override it where they can be made all at once.
+        """Candidates of every row of X; override it where they can be made all at once.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Clean rows.
-
-        Returns
-        -------
-        ways : array of shape (n, c, d), or list of n arrays of shape (c_i, d)
-            A list where rows differ in the number of their candidates.
+        An array of shape (n, c, d), or a list of arrays of shape (c_i, d) where rows
+        differ in the number of their candidates.
         """
         rows = as_dense(readable(X)).astype(np.float64)
         ways = [np.atleast_2d(self.candidates(x)) for x in rows]
@@ -248,17 +178,8 @@ class Attack(BaseEstimator):
     def copies(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
         """Candidates of all rows one under another, as for training on all of them.
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Clean rows.
-
-        Returns
-        -------
-        copies : array or sparse matrix of shape (m, d)
-            The candidates in the container and type of X, those of a row together.
-        origin : array of shape (m,)
-            The row that each comes from.
+        They come in the container and type of X, those of a row together, with the
+        number of the row that each comes from.
         """
         rows = readable(X)
         blocks = [(as_container(ways, rows), o) for ways, o in self._blocks(rows)]

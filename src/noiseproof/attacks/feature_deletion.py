@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import (
     group_rows,
     group_weights,
@@ -72,6 +73,7 @@ def effective_budget(budget: float, values: Array) -> float:
     return budget * (1 + _ROUNDING)
 
 
+@shared_docs
 class FeatureDeletion(Attack):
     """Set features to zero whose values add up to at most the budget, row by row.
 
@@ -108,11 +110,7 @@ class FeatureDeletion(Attack):
     noiseproof.RobustLPClassifier : Trains for deletion.
     noiseproof.evaluation.certify : The smallest deletion that changes a prediction.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
-
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Dekel 2008, Teo 2008}
 
     Examples
     --------

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Workers, entries, values, with_values, without_zeros
 from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 _WORTH_THREADS = 2**19  # entries
 
 
+@shared_docs
 class FeatureScaling(Attack):
     """Multiply at most k features of each row by factors between low and high.
 
@@ -36,9 +38,7 @@ class FeatureScaling(Attack):
     --------
     FeatureDeletion : Sets features to zero.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

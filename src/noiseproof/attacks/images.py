@@ -15,7 +15,6 @@ from noiseproof._rows import as_dense, assemble, readable, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
-@shared_docs
 class LinearMaps(Attack):
     """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
 
@@ -28,17 +27,7 @@ class LinearMaps(Attack):
     """
 
     def maps(self, n_features: int) -> list[Any]:
-        """Sparse matrices of shape (d, d), without the identity.
-
-        Parameters
-        ----------
-        {n_features}
-
-        Returns
-        -------
-        maps : list of CSR arrays of shape (n_features, n_features)
-            One per way to change a row.
-        """
+        """The matrices M, CSR of shape (d, d), without the identity."""
         raise NotImplementedError
 
     def candidates(self, x: ArrayLike) -> Array:
@@ -170,9 +159,7 @@ class ImageShift(ImageAttack):
     ImageScale : Shrinks or enlarges an image.
     digit_invariances : All transforms of the paper.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -219,9 +206,7 @@ class ImageRotation(ImageAttack):
     ImageShear : Slants an image.
     digit_invariances : All transforms of the paper.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -260,9 +245,7 @@ class ImageScale(ImageAttack):
     ImageShift : Moves an image.
     digit_invariances : All transforms of the paper.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -304,9 +287,7 @@ class ImageShear(ImageAttack):
     ImageRotation : Turns an image.
     digit_invariances : All transforms of the paper.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

@@ -12,12 +12,14 @@ import scipy.sparse as sp
 from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import as_container, assemble, dense_rows, stack, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
 
+@shared_docs
 class Trajectory(Attack):
     """Move each row along x + t x' + t² x'' + ... to the worst t up to the span.
 
@@ -43,9 +45,7 @@ class Trajectory(Attack):
     --------
     ImageRotation : A finite list of transforms.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import as_container, incomplete_rows
 from noiseproof.attacks.base import Array, Attack, LinearMargins
 
@@ -56,6 +57,7 @@ class Translation(Attack):
         return np.einsum("md,md->m", directions, self.moves(directions))
 
 
+@shared_docs
 class NormBall(Translation):
     """Add to each row any δ with ‖δ‖ <= radius in the norm of order `ord`.
 
@@ -75,9 +77,7 @@ class NormBall(Translation):
     --------
     Ellipsoid : Other scales in other directions.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -118,6 +118,7 @@ class NormBall(Translation):
             raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {self.ord!r}.")
 
 
+@shared_docs
 class Ellipsoid(Translation):
     """Add to each row any δ with δᵀ S⁻¹ δ <= 1.
 
@@ -135,9 +136,7 @@ class Ellipsoid(Translation):
     --------
     NormBall : A ball in place of an ellipsoid.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

@@ -14,6 +14,7 @@ from noiseproof.attacks.base import Array, Attack, LinearMargins
 from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, ImageShift
 
 
+@shared_docs
 class Union(Attack):
     """One of several attacks happens to each row, or none.
 
@@ -29,9 +30,7 @@ class Union(Attack):
     --------
     digit_invariances : The union of 20 transforms of images.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -115,9 +114,7 @@ def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
     ImageRotation : One of them alone.
     noiseproof.InvariantSVC : Trains with them.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

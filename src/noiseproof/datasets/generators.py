@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
+from noiseproof._docs import shared_docs
+
 _GROUPS, _USEFUL_GROUPS, _GROUP_SIZE = 25, 5, 10
 
 
+@shared_docs
 def make_leaky_labels(
     n_samples: int = 1000,
     n_features: int = 20,
@@ -56,9 +59,7 @@ def make_leaky_labels(
     --------
     make_rare_features : Features that are rare but useful.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------
@@ -87,6 +88,7 @@ class RareFeatures(NamedTuple):
     active: NDArray[np.bool_]
 
 
+@shared_docs
 def make_rare_features(
     n_samples: int = 75,
     *,
@@ -126,9 +128,7 @@ def make_rare_features(
     --------
     make_leaky_labels : Features that reveal the label.
 
-    References
-    ----------
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Wager 2013}
 
     Examples
     --------

@@ -215,9 +215,7 @@ def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) 
     --------
     load_texts : Smaller collections of texts.
 
-    References
-    ----------
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Wager 2013}
 
     Examples
     --------

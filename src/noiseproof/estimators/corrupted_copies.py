@@ -70,9 +70,7 @@ class CorruptedCopies(Delegator):
     noiseproof.noise.Missing : Copies with missing cells.
     VirtualExamples : Copies made by an attack.
 
-    References
-    ----------
-    Chen et al., "Dropout training for support vector machines", AAAI 2014.
+    {References: Chen 2014}
 
     Examples
     --------
@@ -111,13 +109,7 @@ class CorruptedCopies(Delegator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Corrupt the data and fit the estimator on all copies at once.
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        {self}
+        {(X, y, sample_weight) -> self}
         """
         self._validate_params()
         noise, base = as_noise(self.noise), self._base()

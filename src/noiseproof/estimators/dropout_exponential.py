@@ -36,9 +36,7 @@ class DropoutExponentialClassifier(MarginalClassifier):
     DropoutLogisticRegression : Logistic loss, with probabilities.
     DropoutRidgeClassifier : Quadratic loss.
 
-    References
-    ----------
-    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
+    {References: Maaten 2013}
 
     Examples
     --------

@@ -56,13 +56,7 @@ class DropoutLogisticRegression(MarginalClassifier):
     AverageOverMissing : For cells that are known to be missing.
     penalty : The penalty that noise amounts to.
 
-    References
-    ----------
-    Chen et al., "Dropout training for support vector machines", AAAI 2014.
-
-    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
-
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Chen 2014, Maaten 2013, Wager 2013}
 
     Examples
     --------
@@ -164,14 +158,7 @@ class DropoutLogisticRegression(MarginalClassifier):
         are scaled to sum to one. If `calibrated`, they are the softmax of the scores
         times `scale_`.
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
+        {(X) -> probabilities}
         """
         return given(self._probabilities(X))
 
@@ -190,14 +177,7 @@ class DropoutLogisticRegression(MarginalClassifier):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of the probability of each class.
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        log_probabilities : array of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
+        {(X) -> probabilities}
         """
         with np.errstate(divide="ignore"):
             return given(np.log(self._probabilities(X)))

@@ -47,9 +47,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
     DropoutRidge : Quadratic loss.
     penalty : The penalty that noise amounts to.
 
-    References
-    ----------
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Wager 2013}
 
     Examples
     --------
@@ -108,14 +106,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
     def predict(self, X: Any) -> Array:
         """Predicted mean of the target, exp(w·x + b).
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Predictions.
+        {(X) -> predictions}
         """
         return given(np.exp(self._scores(X)[:, 0]))
 

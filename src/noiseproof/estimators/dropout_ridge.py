@@ -40,9 +40,7 @@ class DropoutRidge(MarginalRegressor):
     DropoutRidgeClassifier : The same loss for classes.
     penalty : The penalty that noise amounts to.
 
-    References
-    ----------
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Wager 2013}
 
     Examples
     --------

@@ -34,9 +34,7 @@ class DropoutRidgeClassifier(MarginalClassifier):
     DropoutSVC : Hinge loss.
     DropoutLogisticRegression : Logistic loss, with probabilities.
 
-    References
-    ----------
-    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
+    {References: Maaten 2013}
 
     Examples
     --------

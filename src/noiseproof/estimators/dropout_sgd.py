@@ -80,9 +80,7 @@ class DropoutSGDClassifier(LinearClassifier):
     DropoutLogisticRegression : The optimum, for rows that fit in memory.
     RobustPerceptron : Online learning for the worst case.
 
-    References
-    ----------
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Wager 2013}
 
     Examples
     --------
@@ -199,16 +197,7 @@ class DropoutSGDClassifier(LinearClassifier):
     ) -> Self:
         """Update the model with more rows, in one pass and in the order given.
 
-        Parameters
-        ----------
-        {X, y}
-        classes : array-like, default=None
-            All classes there will ever be; needed in the first call.
-        {sample_weight}
-
-        Returns
-        -------
-        {self}
+        {(X, y, classes, sample_weight) -> self}
         """
         self._validate_params()
         first = not hasattr(self, "_state")
@@ -238,13 +227,7 @@ class DropoutSGDClassifier(LinearClassifier):
         There is no `sample_weight` here: an online pass over a row of weight 2 is not
         a pass over two rows. `partial_fit` takes weights.
 
-        Parameters
-        ----------
-        {X, y}
-
-        Returns
-        -------
-        {self}
+        {(X, y) -> self}
         """
         self._validate_params()
         again = self.warm_start and hasattr(self, "_state")

@@ -43,9 +43,7 @@ class DropoutSVC(MarginalClassifier):
     RobustLPClassifier : For the worst case in place of the average one.
     noiseproof.evaluation.certify : How many features must go to change a prediction.
 
-    References
-    ----------
-    Chen et al., "Dropout training for support vector machines", AAAI 2014.
+    {References: Chen 2014}
 
     Examples
     --------

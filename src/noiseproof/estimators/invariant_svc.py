@@ -171,9 +171,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     VirtualSupportVectors : Transforms the support vectors only.
     noiseproof.attacks.digit_invariances : Transforms of handwritten digits.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------
@@ -240,13 +238,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        {self}
+        {(X, y, sample_weight) -> self}
         """
         self._validate_params()
         self._check_combination()

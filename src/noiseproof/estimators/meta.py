@@ -21,7 +21,6 @@ def _has(method: str) -> Any:
     return available_if(check)
 
 
-@shared_docs
 def passed_weights(base: Any, sample_weight: Any, X: Any) -> Array | None:
     """Checked sample weights to pass on to an estimator, or None if none are given."""
     if sample_weight is None:
@@ -31,6 +30,7 @@ def passed_weights(base: Any, sample_weight: Any, X: Any) -> Array | None:
     return read_weights(sample_weight, X)
 
 
+@shared_docs
 class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     """Passes questions on to `estimator_`, a fitted clone of `estimator`."""
 
@@ -63,14 +63,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     def predict(self, X: Any) -> Any:
         """Predict with the fitted estimator.
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Predictions.
+        {(X) -> predictions}
         """
         return self._delegate("predict", X)
 
@@ -80,14 +73,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     def decision_function(self, X: Any) -> Any:
         """Scores of the fitted estimator.
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        scores : array
-            As the estimator gives them.
+        {(X) -> scores}
         """
         return self._delegate("decision_function", X)
 
@@ -97,28 +83,14 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the fitted estimator.
 
-        Parameters
-        ----------
-        {X}
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            As the estimator gives them.
+        {(X) -> probabilities}
         """
         return self._delegate("predict_proba", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of the fitted estimator: accuracy or R².
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        score : float
-            As the estimator's own `score`.
+        {(X, y, sample_weight) -> score}
         """
         X = self._new_rows(X)
         return float(self.estimator_.score(X, y, sample_weight=sample_weight))

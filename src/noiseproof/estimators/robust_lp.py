@@ -92,9 +92,7 @@ class RobustLPClassifier(RobustClassifier):
     noiseproof.attacks.FeatureDeletion : The adversary.
     noiseproof.bounds.pac_bayes_risk : A bound on the risk of the model.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------
@@ -156,13 +154,7 @@ class RobustLPClassifier(RobustClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        {self}
+        {(X, y, sample_weight) -> self}
         """
         self._validate_params()
         X, y = read_training(self, X, y)

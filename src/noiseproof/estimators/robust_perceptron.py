@@ -67,9 +67,7 @@ class RobustPerceptron(RobustClassifier):
     mutual_info_values : Values of features from data.
     noiseproof.bounds.online_to_batch_risk : A bound on the risk of the model.
 
-    References
-    ----------
-    Dekel and Shamir, "Learning to classify with missing and corrupted features", 2008.
+    {References: Dekel 2008}
 
     Examples
     --------
@@ -122,13 +120,7 @@ class RobustPerceptron(RobustClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model from scratch.
 
-        Parameters
-        ----------
-        {X, y}
-
-        Returns
-        -------
-        {self}
+        {(X, y) -> self}
         """
         self._validate_params()
         X, y = read_training(self, X, y)
@@ -151,15 +143,7 @@ class RobustPerceptron(RobustClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Update the model with more rows, in the order given.
 
-        Parameters
-        ----------
-        {X, y}
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed at the first call.
-
-        Returns
-        -------
-        {self}
+        {(X, y, classes) -> self}
         """
         self._validate_params()
         first = not hasattr(self, "classes_")

@@ -42,8 +42,8 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     problem : StructuredProblem, default=None
         What inputs and outputs are, from `noiseproof.structured` or your own; None
         means `Multiclass()`.
-    attack : Attack, default=None
-        What may happen to an input, of a kind that the problem knows; None: nothing.
+    {attack}
+        It must be of a kind that the problem knows.
     alpha : float, default=0.01
         α, the strength of the penalty.
     solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
@@ -79,9 +79,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     noiseproof.structured.LinearChain : Sequences of labels.
     noiseproof.structured.TokenDeletion : An attack on sequences.
 
-    References
-    ----------
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: Teo 2008}
 
     Examples
     --------

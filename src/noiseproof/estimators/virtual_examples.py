@@ -26,8 +26,8 @@ class VirtualExamples(Delegator):
     ----------
     estimator : estimator, default=None
         What to fit. None means `LinearSVC`, solved to high accuracy.
-    attack : Attack, default=None
-        A finite attack: one that lists its `candidates`. None leaves the data alone.
+    {attack}
+        It must be finite: one that lists its `candidates`.
 
     Attributes
     ----------
@@ -41,11 +41,7 @@ class VirtualExamples(Delegator):
     InvariantSVC : Learns from the worst transforms.
     CorruptedCopies : Copies made by noise.
 
-    References
-    ----------
-    DeCoste and Schölkopf, "Training invariant support vector machines", 2002.
-
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: DeCoste 2002, Teo 2008}
 
     Examples
     --------
@@ -77,13 +73,7 @@ class VirtualExamples(Delegator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Transform the data and fit the estimator on all copies at once.
 
-        Parameters
-        ----------
-        {X, y, sample_weight}
-
-        Returns
-        -------
-        {self}
+        {(X, y, sample_weight) -> self}
         """
         self._validate_params()
         if self.attack is not None and not self.attack.is_finite:

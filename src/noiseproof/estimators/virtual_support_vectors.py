@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
+from noiseproof._docs import shared_docs
 from noiseproof.estimators.virtual_examples import VirtualExamples
 
 
+@shared_docs
 class VirtualSupportVectors(VirtualExamples):
     """Fit an SVM, transform its support vectors, and fit again on these alone.
 
@@ -22,8 +24,8 @@ class VirtualSupportVectors(VirtualExamples):
     estimator : estimator, default=None
         What to fit; it must have the attribute `support_` after `fit`. None means
         `SVC(gamma="auto")`, solved to high accuracy.
-    attack : Attack, default=None
-        A finite attack: one that lists its `candidates`. None means a plain fit.
+    {attack}
+        It must be finite: one that lists its `candidates`.
 
     Attributes
     ----------
@@ -39,11 +41,7 @@ class VirtualSupportVectors(VirtualExamples):
     VirtualExamples : Transforms every row.
     InvariantSVC : Learns from the worst transforms.
 
-    References
-    ----------
-    DeCoste and Schölkopf, "Training invariant support vector machines", 2002.
-
-    Teo et al., "Convex learning with invariances", NIPS 2008.
+    {References: DeCoste 2002, Teo 2008}
 
     Examples
     --------

@@ -10,12 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, GroupedNoise, Noise, VarianceLaw
 
 _LEAST, _MOST = 0.05, 0.5  # automatic rates: of many rows, and of many features
 
 
+@shared_docs
 class Dropout(GroupedNoise):
     """Each feature is 0 with probability q, else x / (1 - q).
 
@@ -48,11 +50,7 @@ class Dropout(GroupedNoise):
     Gaussian : Measurement errors.
     noiseproof.DropoutSVC : Trains with a noise.
 
-    References
-    ----------
-    Chen et al., "Dropout training for support vector machines", AAAI 2014.
-
-    Wager et al., "Dropout training as adaptive regularization", NIPS 2013.
+    {References: Chen 2014, Wager 2013}
 
     Examples
     --------

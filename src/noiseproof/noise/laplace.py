@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
+@shared_docs
 class Laplace(Noise):
     """Laplace errors: x~ = x + s e with e of density exp(-abs(e)) / 2.
 
@@ -23,9 +25,7 @@ class Laplace(Noise):
     --------
     Gaussian : Lighter tails.
 
-    References
-    ----------
-    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
+    {References: Maaten 2013}
 
     Examples
     --------

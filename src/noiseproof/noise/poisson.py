@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, exprel
 from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 
+@shared_docs
 class Poisson(Noise):
     """Poisson counts: x~ = s Poisson(x / s) for x >= 0.
 
@@ -23,9 +25,7 @@ class Poisson(Noise):
     --------
     Gaussian : Measurement errors of one size.
 
-    References
-    ----------
-    van der Maaten et al., "Learning with marginalized corrupted features", ICML 2013.
+    {References: Maaten 2013}
 
     Examples
     --------
