@@ -4,6 +4,7 @@ In the docstring of a class or function that is marked `@shared_docs`, or of a m
 such a class, these lines stand for what is written below:
 
     {noise, C, tol}          the descriptions of these parameters or attributes
+    {single coef_}           the description of `coef_` for a single target
     {(X, y) -> self}         the sections Parameters and Returns
     {References: Teo 2008}   the section References
 
@@ -35,6 +36,8 @@ solver : {"newton", "lbfgs", "irls"}
 tol : float
     Relative accuracy of the objective. The solver stops when one more Newton
     step could lower the objective by less than `tol` times its value.
+certified tol : float
+    Relative gap between the objective and a proven lower bound at which to stop.
 max_iter : int
     Maximum number of iterations. A `ConvergenceWarning` says if it is too small.
 warm_start : bool
@@ -58,15 +61,22 @@ feature_values : array-like of shape (n_features,), "mutual_info" or None
     are groups). None means 1 each. "mutual_info" computes
     `noiseproof.mutual_info_values` from the training data.
 groups : mapping, list of lists or array-like of labels
-    Features that can only be deleted together, each group as a whole: a
-    dictionary from names to lists of features, a list of such lists, or one
-    label per feature. A feature in no group is a group of its own. Budget and
-    values then count groups; "mutual_info" adds up the values of the members.
+    Features that fail together, such as those of one sensor: a dictionary from
+    names to lists of features, a list of such lists, or one label per feature.
+    A feature in no group is a group of its own.
 margin : float
     γ, the margin that is asked for after deletions worth the whole budget.
+alpha : float
+    α, the strength of the penalty; 1 / (C n) in terms of scikit-learn's `SVC`.
 attack : Attack
     What may happen to a row, from `noiseproof.attacks` or a class of your own.
     None leaves the rows as they are.
+single coef_ : array of shape (n_features,)
+    Weights.
+single intercept_ : float
+    Intercept.
+single objective_ : float
+    Minimum of the objective.
 coef_ : array of shape (1, n_features) or (n_classes, n_features)
     Weights, a single row for two classes.
 intercept_ : array of shape (1,) or (n_classes,)
@@ -81,6 +91,8 @@ noise_ : Noise
     The noise that was trained for, with all rates filled in.
 missing_in_training_ : array of bool of shape (n_features,)
     Which features were missing in some training row.
+n_cuts_ : int
+    Pairs (s, y') of a transform and an answer that were added to the problem.
 feature_values_ : array of shape (n_features,) or (n_groups,)
     The feature values that were used.
 budget_ : float
@@ -111,7 +123,7 @@ folder : path
     The data folder. None means the one that the environment variable
     `NOISEPROOF_DATA` names.
 """
-_SHARED = dict(re.findall(r"^(\w+) : (.+\n(?: +.+\n)+)", _DESCRIPTIONS, re.M))
+_SHARED = dict(re.findall(r"^(\w[\w ]*) : (.+\n(?: +.+\n)+)", _DESCRIPTIONS, re.M))
 _REFERENCES = {
     "Chen 2014": """N. Chen, J. Zhu, J. Chen and B. Zhang, "Dropout training for support
 vector machines", AAAI Conference on Artificial Intelligence, 2014.""",
@@ -142,8 +154,9 @@ def _filled(thing: Any) -> str:
     """The docstring of a class or function with its shared descriptions."""
     defaults = {p.name: p.default for p in signature(thing).parameters.values()}
 
-    def described(name: str) -> str:
-        kind, text = _SHARED[name].split("\n", 1)
+    def described(key: str) -> str:
+        kind, text = _SHARED[key].split("\n", 1)
+        name = key.split()[-1]
         if name in defaults and defaults[name] is not Parameter.empty:
             kind += ", default=" + repr(defaults[name]).replace("'", '"')
         return f"{name} : {kind}\n{text}"

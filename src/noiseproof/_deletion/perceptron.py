@@ -20,12 +20,8 @@ def learn_rows(
 ) -> Array:  # fmt: skip
     """Show rows of X, as read, in the given order; the sum of losses of each learner.
 
-    `signs` (k, n) are the labels in ±1 for each of k learners; a `step` that is not
-    positive asks for C √((d + 1) / (2 t)) at row t; `seen` rows were shown before. The
-    `state` (2, k, d + 1) is changed: hypotheses, intercepts last, and their drift, so
-    that after t rows state[0] - state[1] / t is the mean of those that met them. With
-    `labels`, the group of each feature, whole groups are deleted, and `values` is one
-    for each.
+    The `state` (2, k, d + 1), hypotheses and their drift, is changed; `seen` rows were
+    shown before. The loop `learn` says what the arguments mean.
     """
     # Numba is imported here, at the first pass, to keep the import light
     from noiseproof._deletion.kernels import learn

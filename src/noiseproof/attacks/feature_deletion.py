@@ -94,11 +94,9 @@ class FeatureDeletion(Attack):
     values : array-like of shape (n_features,) or (n_groups,), default=None
         v_j, what deleting a feature costs the adversary, or a group if there are
         groups; None means 1 each.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that can be deleted together only, each group as a whole: a dictionary
-        from names to lists of features, a list of such lists, or one label per feature.
-        The gain of a group is the sum of its members' gains, also of those whose
-        deletion helps the model. Features in no group are deleted alone.
+    {groups}
+        They can only be deleted as a whole. The gain of a group is the sum of its
+        members' gains, including those whose deletion helps the model.
     mode : {"best", "greedy"}, default="best"
         "best" deletes the largest gains per value first. "greedy" is the adversary of
         the paper's experiments: the largest gains first, whatever their value, until

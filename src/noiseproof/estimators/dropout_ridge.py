@@ -26,13 +26,8 @@ class DropoutRidge(MarginalRegressor):
 
     Attributes
     ----------
-    coef_ : array of shape (n_features,)
-        Weights.
-    intercept_ : float
-        Intercept.
-    objective_ : float
-        The minimised value.
-    {n_iter_, noise_, missing_in_training_}
+    {single coef_, single intercept_, single objective_, n_iter_, noise_}
+    {missing_in_training_}
 
     See Also
     --------

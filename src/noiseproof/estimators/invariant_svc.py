@@ -117,8 +117,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         linear kernels need an attack that lists its candidates.
     gamma : {"scale", "auto"} or float, default="scale"
         Of exp(-gamma ‖x - x'‖²); as in scikit-learn's `SVC`.
-    alpha : float, default=0.01
-        α, the strength of the penalty; 1 / (C n) in terms of `SVC`.
+    {alpha}
     margin_scale : array-like of shape (k, k) or callable Γ(y, y'), default=None
         Scale of each margin, not negative; None means 1. Classes are in sorted order.
     label_cost : array-like or callable Δ(y, y', s), default=None
@@ -129,8 +128,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
         Algorithm 1; a bundle method (linear kernel only); or algorithm 2, stochastic
         and of low accuracy.
-    tol : float, default=1e-3
-        Relative gap between the objective and a proven lower bound at which to stop.
+    {certified tol}
     max_iter : int, default=1000
         Rounds ("column_generation", "bundle") or passes over the rows ("pegasos").
     cache_size : float, default=1000
@@ -160,9 +158,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     gap_ : float
         The objective is proven to be at most this far above its minimum, given that
         the attack finds the worst.
-    n_cuts_ : int
-        Pairs (s, y') that were added to the problem.
-    {n_iter_, missing_in_training_}
+    {n_cuts_, n_iter_, missing_in_training_}
 
     See Also
     --------

@@ -13,11 +13,13 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noiseproof._docs import shared_docs
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
 
 
+@shared_docs
 class KnownMissing(Delegator):
     """Reads tables with missing values; complete rows go to the estimator itself."""
 
@@ -63,19 +65,7 @@ class KnownMissing(Delegator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with or without missing values.
-        y : array-like of shape (n_samples,)
-            True targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            At most 1.
+        {(X, y, sample_weight) -> score}
         """
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import (
     READ,
     DenseBlock,
@@ -47,23 +48,14 @@ _WIDE = 2_000  # groups of which not all pairs are compared
 
 
 class VoteCertificates(NamedTuple):
-    """What `PartitionEnsemble.certify_votes` has proven, one number a row.
+    """What `PartitionEnsemble.certify_votes` has proven, one number a row."""
 
-    Parameters
-    ----------
-    budget : array of shape (n_samples,)
-        No change of fewer features, to whatever values, changes the prediction.
-    deletion_budget : array of shape (n_samples,)
-        No deletion (NaN) of fewer features changes the prediction.
-    unit : {"features", "groups"}
-        What is counted.
-    """
-
-    budget: Array
-    deletion_budget: Array
-    unit: str
+    budget: Array  # no change of fewer features changes the prediction
+    deletion_budget: Array  # no deletion (NaN) of fewer features does
+    unit: str  # "features" or "groups": what is counted
 
 
+@shared_docs
 class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Split the features into parts, fit a classifier on each, and let them vote.
 
@@ -98,10 +90,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Number of parts. More parts can outvote more changes, but each knows less. An
         odd number avoids ties of two classes. At most one part per feature (group) is
         made.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that change together, such as those of one sensor: a dictionary from
-        names to features, lists of features, or one label per feature. A group stays
-        in one part, and certificates count groups; a feature in none counts as one.
+    {groups}
+        A group stays in one part, and certificates count groups.
     random_state : int, RandomState instance or None, default=None
         Seed of the estimators that take one; None leaves their own.
     on_missing : {"abstain", "estimator"}, default="abstain"
@@ -122,8 +112,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Column numbers of each part.
     estimators_ : list of classifiers
         Fitted, one per part.
-    classes_ : array of shape (n_classes,)
-        Class labels.
+    {classes_}
 
     See Also
     --------
@@ -186,19 +175,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Deal the features to parts, and fit a clone of the estimator on each.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row, if the estimator takes them.
-
-        Returns
-        -------
-        self : object
-            The fitted ensemble.
+        {(X, y, sample_weight) -> self}
         """
         self._validate_params()
         base = self._base()
@@ -274,8 +251,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to vote on.
+        {X}
 
         Returns
         -------
@@ -320,15 +296,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The class with the most votes; of several the first in `classes_`.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Class labels.
+        {(X) -> predictions}
         """
         winner = self._counts(X).argmax(axis=1)
         return self.classes_[winner]
@@ -336,15 +304,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Array:
         """Share of the votes for each class; equal shares where no part votes.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        shares : array of shape (n_samples, n_classes)
-            They sum to 1.
+        {(X) -> probabilities}
         """
         counts = self._counts(X)
         counts[counts.sum(axis=1) == 0] = 1
@@ -358,8 +318,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to certify.
+        {X}
 
         Returns
         -------

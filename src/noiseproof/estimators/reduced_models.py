@@ -13,6 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
+from noiseproof._docs import shared_docs
 from noiseproof._sklearn import HasMethods, Interval, _safe_indexing
 from noiseproof.conditionals import holes
 from noiseproof.estimators.average_over_missing import AverageOverMissing
@@ -21,6 +22,7 @@ from noiseproof.estimators.known_missing import KnownMissing
 _FITTING = RLock()  # one fit at a time: two threads may meet the same pattern at once
 
 
+@shared_docs
 class ReducedModels(KnownMissing):
     """One model for each pattern of missing columns, fitted on the columns that stay.
 
@@ -90,20 +92,10 @@ class ReducedModels(KnownMissing):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model for rows without missing values, and keep the training rows.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Training rows. Those with missing values train the models that do not use
-            these columns, and all models if the estimator accepts NaN.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+        Training rows with missing values serve the models that need none of their
+        missing columns, and all models if the estimator takes NaN.
 
-        Returns
-        -------
-        self : ReducedModels
-            Fitted.
+        {(X, y, sample_weight) -> self}
         """
         X, y, sample_weight = self._read_training(X, y, sample_weight)
         self.rows_, self.targets_, self.weights_ = X, y, sample_weight

@@ -54,7 +54,8 @@ class RobustLPClassifier(RobustClassifier):
     Parameters
     ----------
     {budget, feature_values, groups}
-        HiGHS then solves the program in one chunk, whatever `solver` says.
+        Budget and values then count groups, and "mutual_info" adds up the values of the
+        members of each. HiGHS solves the program in one chunk, whatever `solver` says.
     {margin}
         Only C / γ matters for the decisions.
     C : float, default=1.0
@@ -65,9 +66,7 @@ class RobustLPClassifier(RobustClassifier):
         weights: the paper's bagging.
     solver : {"interior"}, default="interior"
         An interior-point method made for this program.
-    tol : float, default=1e-6
-        Relative gap between the objective and a proven lower bound at which to stop.
-    {max_iter}
+    {certified tol, max_iter}
     warm_start : bool, default=False
         Whether to continue the last solve, if it was interrupted or less accurate and
         the problem is the same. Keeps the solver's state in memory.

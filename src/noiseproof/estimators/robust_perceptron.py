@@ -34,7 +34,10 @@ class RobustPerceptron(RobustClassifier):
     ----------
     {budget, feature_values}
         `partial_fit` computes them from the first batch.
-    {groups, margin}
+    {groups}
+        Budget and values then count groups, and "mutual_info" adds up the values of the
+        members of each.
+    {margin}
     C : float, default=1.0
         Largest weight of a feature, and largest intercept, in absolute value.
     {fit_intercept}

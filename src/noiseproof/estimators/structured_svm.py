@@ -44,12 +44,10 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         means `Multiclass()`.
     {attack}
         It must be of a kind that the problem knows.
-    alpha : float, default=0.01
-        α, the strength of the penalty.
+    {alpha}
     solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
         As in `InvariantSVC`.
-    tol : float, default=1e-3
-        Relative gap between the objective and a proven lower bound at which to stop.
+    {certified tol}
     max_iter : int, default=1000
         Rounds, or passes over the data ("pegasos").
     random_state : int, RandomState instance or None, default=None
@@ -69,9 +67,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     gap_ : float
         The objective is proven to be at most this far above its minimum, given that
         the problem's search is exact.
-    n_cuts_ : int
-        Pairs (s, y') that were added to the problem.
-    {n_iter_}
+    {n_cuts_, n_iter_}
 
     See Also
     --------
@@ -167,18 +163,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         return [X[i] for i in counted], [y[i] for i in counted], weights[counted]
 
     def predict(self, X: Any) -> Any:
-        """The best output for each input.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or list
-            Inputs.
-
-        Returns
-        -------
-        outputs : array or list
-            As given to `fit`.
-        """
+        """The best output for each input, in the form that `fit` was given."""
         check_is_fitted(self, "weights_")
         if self._tabular:
             X = read(self, X, reset=False, **_COMPLETE)
@@ -187,20 +172,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         return self.problem_.answer(best)
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy as the problem counts it: of classes, tokens or whole outputs.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or list
-            Inputs.
-        y : array-like or list
-            Right outputs.
-
-        Returns
-        -------
-        accuracy : float
-            Between 0 and 1.
-        """
+        """Accuracy as the problem counts it: of classes, tokens or whole outputs."""
         predicted = self.predict(X)
         return self.problem_.accuracy(y, predicted)
 

@@ -39,10 +39,7 @@ class Dropout(GroupedNoise):
         0.05 + 0.45 d / (n + d) for n rows of d features, when a model is fitted: little
         where rows are many, for there noise costs accuracy on clean rows, and about a
         half where features are many, as words are, for there it helps.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that are lost together: a dictionary from names to lists of features,
-        a list of such lists, or one label per feature. Features in no group are lost
-        alone.
+    {groups}
 
     See Also
     --------

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, GroupedNoise, VarianceLaw
 
 
+@shared_docs
 class Missing(GroupedNoise):
     """Each feature is NaN with probability q, else as it is; nothing is rescaled.
 
@@ -24,9 +26,7 @@ class Missing(GroupedNoise):
     rate : float or array of shape (n_features,) or (n_groups,), default=0.5
         Probability q, in [0, 1]. With groups there may be one for each group, if every
         feature is in one; one for each feature must be the same within a group.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that go missing together: a dictionary from names to lists of features,
-        a list of such lists, or one label per feature. Features in no group go alone.
+    {groups}
 
     See Also
     --------
