@@ -67,7 +67,7 @@ def test_the_bundle_forgets_only_cuts_without_weight(rng):
 
     model = LeanDual(listed(rng))
     for _ in range(6):
-        model.look()
+        model.find_cuts()
         model.extend(1e-6)
         ascend(model, 1e-4)
     bound, weights, n_cuts = model.bound, model.weights, model.size.sum()

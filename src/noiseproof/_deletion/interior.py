@@ -48,7 +48,7 @@ Solve = Callable[[Array], Array]
 P, R, H, S, XI, MU = range(6)
 Q, Z, T, BETA = range(4)
 
-_SHORTEN = 0.995  # of the way to the boundary
+_STEP_SHARE = 0.995  # share of the way to the boundary that a step may go
 _SMALLEST = 1e-9  # budget that stands for none, in units of the mean value
 _STUCK = 1e-10  # a step this short gains nothing: rounding is all that is left
 _SMALL = 3000  # columns; such factorisations lose more by waiting than threads bring
@@ -76,7 +76,7 @@ def interior_point(
     limit = one_blas_thread() if len(path.columns) < _SMALL else nullcontext()
     try:
         with limit:
-            while not (path.look(stop.tol) or n_iter >= stop.max_iter):
+            while not (path.certify(stop.tol) or n_iter >= stop.max_iter):
                 if not path.advance():
                     break
                 n_iter += 1
@@ -110,7 +110,7 @@ class Path:
         pairs += zip(self.problem.csr, problem.csr, strict=True)
         return self._whole and all(np.array_equal(a, b) for a, b in pairs)
 
-    def look(self, tol: float) -> bool:
+    def certify(self, tol: float) -> bool:
         """Certify the present point; whether the best bounds are close enough."""
         at, problem = self.at, self.problem
         w = np.zeros(problem.X.shape[1])
@@ -134,7 +134,7 @@ class Path:
         reached = system.products(at, predictor) / system.n_products
         target = mean * (reached / mean) ** 3
         step = system.direction(at, solve, target, predictor)
-        primal, dual = (min(1.0, _SHORTEN * length) for length in step.lengths)
+        primal, dual = (min(1.0, _STEP_SHARE * length) for length in step.lengths)
         if max(primal, dual) < _STUCK or not np.isfinite(step.w).all():
             return False
         self._whole = False

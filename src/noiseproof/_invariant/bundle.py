@@ -45,9 +45,9 @@ class LeanDual(LinearDual):
     """The dual restricted to cuts that have weight, or had it a round ago."""
 
     def extend(self, margin: float) -> int:
-        from noiseproof._invariant.kernels import drop_idle
-
-        drop_idle(self.size, self.beta, self.delta, self.age, self.cut, self.Q)
+        self.kernels.drop_idle(
+            self.size, self.beta, self.delta, self.age, self.cut, self.Q
+        )
         return super().extend(margin)
 
 

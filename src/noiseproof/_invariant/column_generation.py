@@ -14,12 +14,13 @@ from noiseproof._invariant.duals import KernelDual, LinearDual, WorkingSets
 from noiseproof._invariant.risk import InvariantResult, KernelRisk, LinearRisk
 from noiseproof._stop import Stop
 
-_VIOLATION = 0.1  # of the accuracy asked for: a cut must be so much too high
-_ENOUGH = 0.7  # of the accuracy asked for: the best that a restricted dual needs
-_SHARE = 0.1  # of the gap: how well a restricted dual is solved
-_SWEEPS = 400
-_CREEPING = 200  # sweeps, after which something better is tried
-_STEPS = 2  # within a block, before the next one has its turn
+# shares of the accuracy that is asked for
+_VIOLATION = 0.1  # a cut is added if it is higher than the others by this much
+_ENOUGH = 0.7  # a restricted dual need not be solved any better than this
+_GAP_SHARE = 0.1  # otherwise it is solved to this share of the present gap
+_MAX_SWEEPS = 400
+_SLOW = 200  # after so many sweeps the dual is solved in another way, if it can be
+_STEPS = 2  # steps within a block before the next one has its turn
 
 
 def column_generation(
@@ -34,11 +35,11 @@ def generate(dual: WorkingSets, stop: Stop) -> InvariantResult:
     """Rounds of looking for cuts and raising the dual over those found so far."""
     result = InvariantResult()
     for _ in range(stop.max_iter):
-        if result.advance(dual.look(), dual.bound, dual, stop):
+        if result.advance(dual.find_cuts(), dual.bound, dual, stop):
             break
         wanted = stop.tol * abs(result.value)
         result.n_cuts += dual.extend(_VIOLATION * wanted)
-        ascend(dual, max(_SHARE * (result.value - result.bound), _ENOUGH * wanted))
+        ascend(dual, max(_GAP_SHARE * (result.value - result.bound), _ENOUGH * wanted))
     result.weights = dual.weights
     return result
 
@@ -51,7 +52,7 @@ def ascend(dual: WorkingSets, goal: float) -> None:
     rng = np.random.default_rng(0)
     n = len(dual.size)
     order, active = np.arange(n), n
-    for n_sweeps in range(1, _SWEEPS + 1):
+    for n_sweeps in range(1, _MAX_SWEEPS + 1):
         rng.shuffle(order[:active])
         found, idle = dual.sweep(order[:active], 0.5 * goal / n, _STEPS)
         if found > goal:
@@ -60,6 +61,6 @@ def ascend(dual: WorkingSets, goal: float) -> None:
             active = n
         elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures
             break
-        if n_sweeps % _CREEPING == 0 and dual.solve(0.5 * goal):
+        if n_sweeps % _SLOW == 0 and dual.solve(0.5 * goal):
             break
     dual.refresh()

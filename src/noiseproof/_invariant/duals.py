@@ -14,7 +14,7 @@ from noiseproof._invariant.loss import Index
 from noiseproof._invariant.risk import KernelRisk, KernelRows, LinearRisk, squared_norm
 from noiseproof._rows import Array, unsigned
 
-_FIRST = 8  # slots a block has at first
+_FIRST_SLOTS = 8  # of each block; they are doubled when one is full
 _PATIENCE = 1  # rounds that a cut may stay without weight
 _NEWTON_COST = 1e9  # products in one step of Newton's method that are little work
 _POINTS = 4  # new points of a row in one round
@@ -31,13 +31,17 @@ class WorkingSets(ABC):
     slotted: tuple[str, ...] = ("beta", "delta", "age")  # arrays of shape (n, slots)
 
     def __init__(self, risk: Any):
+        # Numba is imported here, at the first solve, to keep the import light
+        from noiseproof._invariant import kernels
+
+        self.kernels: Any = kernels
         self.risk = risk
         n = len(risk.mass)
         self.size = np.ones(n, dtype=np.intp)
-        self.beta, self.delta = np.zeros((2, n, _FIRST))
+        self.beta, self.delta = np.zeros((2, n, _FIRST_SLOTS))
         self.beta[:, 0], self.delta[:, 0] = risk.mass, risk.floor
-        self.age = np.zeros((n, _FIRST), dtype=np.intp)
-        self.Q = np.zeros((n, _FIRST, _FIRST))
+        self.age = np.zeros((n, _FIRST_SLOTS), dtype=np.intp)
+        self.Q = np.zeros((n, _FIRST_SLOTS, _FIRST_SLOTS))
 
     @property
     @abstractmethod
@@ -49,8 +53,8 @@ class WorkingSets(ABC):
         """‖f‖²."""
 
     @abstractmethod
-    def look(self) -> float:
-        """Look for cuts at f; R(f)."""
+    def find_cuts(self) -> float:
+        """Find the worst cuts at f, and R(f)."""
 
     @abstractmethod
     def extend(self, margin: float) -> int:
@@ -93,12 +97,12 @@ class WorkingSets(ABC):
 
     def place(self, owner: Index, delta: Array) -> Index:
         """Slots for new cuts of the rows `owner`, with their δ written there."""
-        from noiseproof._invariant.kernels import place
-
         self.age += 1
         self.age[self.beta > 0] = 0
         slots = np.empty(len(owner), dtype=np.intp)
-        while not place(owner, self.size, self.beta, self.age, _PATIENCE, slots):
+        while not self.kernels.place(
+            owner, self.size, self.beta, self.age, _PATIENCE, slots
+        ):
             self._grow()
         self.beta[owner, slots], self.age[owner, slots] = 0.0, 0
         self.delta[owner, slots] = delta
@@ -130,13 +134,11 @@ class LinearDual(WorkingSets):
     def norm2(self) -> float:
         return squared_norm(self.w)
 
-    def look(self) -> float:
+    def find_cuts(self) -> float:
         self._found = self.risk.worst(self.w)
         return self.risk.value(self.w, self._found)
 
     def extend(self, margin: float) -> int:
-        from noiseproof._invariant.kernels import linear_gram
-
         cuts = self._found
         values = np.asarray(self.psi @ self.w)[self.cut] + self.delta
         owner = np.flatnonzero(cuts.value > self.tops(values) + margin)
@@ -145,7 +147,9 @@ class LinearDual(WorkingSets):
         self.psi = sp.vstack([self.psi, cuts.psi[owner]], format="csr")
         self._forget_unused()
         csr, scratch = unsigned(self.psi), np.zeros(self.risk.n_weights)
-        linear_gram(*csr, owner, slots, self.cut, self.size, self.Q, scratch)
+        self.kernels.linear_gram(
+            *csr, owner, slots, self.cut, self.size, self.Q, scratch
+        )
         return len(owner)
 
     def _forget_unused(self) -> None:
@@ -167,9 +171,7 @@ class LinearDual(WorkingSets):
         return True
 
     def sweep(self, order: Index, goal: float, max_steps: int) -> tuple[float, int]:
-        from noiseproof._invariant.kernels import linear_sweep
-
-        return linear_sweep(
+        return self.kernels.linear_sweep(
             *unsigned(self.psi), order, self.cut, self.size, self.delta, self.Q,
             self.beta, self.risk.alpha, goal, max_steps, self.w,
         )  # fmt: skip
@@ -201,7 +203,7 @@ class KernelDual(WorkingSets):
     def norm2(self) -> float:
         return float((self.A.T * self.F).sum())
 
-    def look(self) -> float:
+    def find_cuts(self) -> float:
         scores = self.rows.scores(self.A)
         self.F = np.ascontiguousarray(scores[self.rows.points].T)
         self._losses = self.risk.losses(scores)
@@ -209,8 +211,6 @@ class KernelDual(WorkingSets):
 
     def extend(self, margin: float) -> int:
         """A few new points a row at most, the worst; of points in use every rival."""
-        from noiseproof._invariant.kernels import kernel_gram
-
         candidates, costs = self.risk.candidates, self.risk.costs
         limit = (self.tops(self._values()) + margin)[candidates.owner]
         high = self._losses > limit[:, None]
@@ -223,7 +223,7 @@ class KernelDual(WorkingSets):
         self.point[owner, slots] = self.rows.place[found]
         self.rival[owner, slots] = rival
         self.scale[owner, slots] = costs.scale[own, rival]
-        kernel_gram(
+        self.kernels.kernel_gram(
             self.gram, owner, slots, self.point, self.rival, self.scale,
             self.size, self.Q,
         )  # fmt: skip
@@ -252,9 +252,7 @@ class KernelDual(WorkingSets):
         self.F = np.hstack([self.F, self.A.T @ self.gram[:m, old:m]])
 
     def sweep(self, order: Index, goal: float, max_steps: int) -> tuple[float, int]:
-        from noiseproof._invariant.kernels import kernel_sweep
-
-        return kernel_sweep(
+        return self.kernels.kernel_sweep(
             self.gram, len(self.rows.points), order, self.risk.own, self.point,
             self.rival, self.scale, self.size, self.delta, self.Q, self.beta,
             self.risk.alpha, goal, max_steps, self.F, self.A,

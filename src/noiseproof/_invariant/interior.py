@@ -23,9 +23,9 @@ from noiseproof._invariant.loss import Index
 from noiseproof._rows import Array
 
 _ITERATIONS = 100
-_TARGET = 0.1  # of μ, in each step
-_ROOM = 0.99  # of the way to the boundary
-_NOTHING = 1e-8  # of a row's weight
+_GAP_LEFT = 0.1  # share of the gap that each step aims to leave
+_STEP_SHARE = 0.99  # share of the way to the boundary that a step may go
+_NEGLIGIBLE = 1e-8  # share of a row's weight below which a cut is dropped
 
 
 def interior(
@@ -46,7 +46,7 @@ def interior(
         # w will be taken from β, so the two must agree as well
         if gap + reach * float(np.abs(residual).sum()) <= goal:
             break
-        aim, theta = _TARGET * gap / len(beta) / slack - beta, beta / slack
+        aim, theta = _GAP_LEFT * gap / len(beta) / slack - beta, beta / slack
         total = np.add.reduceat(theta, start)
         mean = np.add.reduceat(theta[:, None] * psi, start) / total[:, None]
         C = psi - mean[owner]
@@ -59,11 +59,11 @@ def interior(
         d_beta = aim - theta * d_slack
         step = min(_longest(beta, d_beta), _longest(slack, d_slack))
         w, beta, slack = w + step * d_w, beta + step * d_beta, slack + step * d_slack
-    beta[beta < _NOTHING * mass[owner]] = 0.0
+    beta[beta < _NEGLIGIBLE * mass[owner]] = 0.0
     return beta * (mass / np.add.reduceat(beta, start))[owner]
 
 
 def _longest(value: Array, change: Array) -> float:
     """The step, at most 1, that leaves all values positive."""
     worst = float((change / value).min())
-    return min(1.0, -_ROOM / worst) if worst < 0 else 1.0
+    return min(1.0, -_STEP_SHARE / worst) if worst < 0 else 1.0

@@ -11,7 +11,7 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, by_blocks, expit, given, host, is_lazy
 from noiseproof.estimators.marginal import MarginalClassifier
 
-_STEEPEST = 2.0**20  # of all scales
+_LARGEST_SCALE = 2.0**20  # where the search for `scale_` gives up
 
 
 @shared_docs
@@ -146,7 +146,7 @@ class DropoutLogisticRegression(MarginalClassifier):
         if slope(0.0) >= 0:  # the scores tell nothing
             return 1.0
         high = 1.0
-        while slope(high) < 0 and high < _STEEPEST:
+        while slope(high) < 0 and high < _LARGEST_SCALE:
             high *= 2
         return float(brentq(slope, 0.0, high)) if slope(high) >= 0 else high
 

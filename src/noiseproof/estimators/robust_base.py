@@ -15,7 +15,7 @@ from noiseproof.estimators.linear import LinearClassifier
 
 Array = NDArray[np.float64]
 
-_SHARE = 0.1  # of the total value: the budget if none is given
+_DEFAULT_SHARE = 0.1  # of the total value: the default budget
 
 
 class RobustClassifier(CallbackSupportMixin, LinearClassifier):
@@ -52,7 +52,7 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
             self._labels, ones = group_values(0.0, given, self.groups, list(names))
             values = np.bincount(self._labels, values) if informative else ones
         total = float(values.sum())
-        budget = _SHARE * total if self.budget is None else float(self.budget)
+        budget = _DEFAULT_SHARE * total if self.budget is None else float(self.budget)
         if budget >= total:
             raise ValueError(
                 f"budget={budget:g} must be less than the total value of the {what}, "

@@ -285,10 +285,6 @@ class GroupedNoise(Noise):
         labels: NDArray[np.intp] = self.on(range(n_features)).groups
         return labels if labels.max(initial=0) + 1 < n_features else None
 
-    def at(self, level: Any) -> Self:
-        """The same groups at another rate."""
-        return clone(self).set_params(rate=level)
-
     def take(self, columns: NDArray[Any]) -> Self:
         """The noise of the given features, one per entry, without groups."""
         level = self.level
