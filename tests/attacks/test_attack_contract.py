@@ -116,23 +116,23 @@ def test_worst_of_rivals_one_by_one(attack, rng):
     np.testing.assert_allclose(margins(X, y, coef, b) - drop, lowest, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @several_classes
 @every
-def test_sparse_gives_the_same_in_the_same_container(attack, k, dtype, kind, rng):
-    X, y, coef, b = problem(rng, k)
-    X = X.astype(dtype)
-    before = X.copy()
-    dense, sparse = attack.worst(X, y, coef, b), attack.worst(kind(X), y, coef, b)
-    assert type(dense) is np.ndarray
-    assert type(sparse) is kind
-    assert sparse.dtype == dense.dtype == dtype
-    tolerance = 1e-5 if dtype == np.float32 else 1e-12
-    np.testing.assert_allclose(sparse.toarray(), dense, atol=tolerance)
-    drops = attack.margin_drop(kind(X), y, coef, b)
-    np.testing.assert_allclose(drops, attack.margin_drop(X, y, coef, b), atol=tolerance)
-    np.testing.assert_array_equal(X, before)
+def test_sparse_gives_the_same_in_the_same_container(attack, k, rng):
+    rows, y, coef, b = problem(rng, k)
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-12)):
+        X = rows.astype(dtype)
+        before, dense = X.copy(), attack.worst(X, y, coef, b)
+        drops = attack.margin_drop(X, y, coef, b)
+        assert type(dense) is np.ndarray
+        for kind in (sp.csr_matrix, sp.csr_array, sp.csc_array):
+            sparse = attack.worst(kind(X), y, coef, b)
+            assert type(sparse) is kind
+            assert sparse.dtype == dense.dtype == dtype
+            np.testing.assert_allclose(sparse.toarray(), dense, atol=tolerance)
+            found = attack.margin_drop(kind(X), y, coef, b)
+            np.testing.assert_allclose(found, drops, atol=tolerance)
+        np.testing.assert_array_equal(X, before)
 
 
 @every
@@ -245,21 +245,17 @@ def test_parameters_are_stored_as_given(attack):
 
 
 @every
-@pytest.mark.parametrize(
-    ("y", "coef", "b", "sentence"),
-    [
+def test_bad_models_give_one_sentence(attack):
+    for y, coef, b, sentence in (
         ([0], np.ones(D), None, "-1 or 1"),
         ([2], np.ones((2, D)), None, "from 0 to 1"),
         ([1, 1], np.ones(D), None, "one label per row"),
         ([1], np.ones(D + 1), None, "coef must have shape"),
         ([1], np.ones((3, D)), [0, 0], "one number per row of coef, 3"),
-    ],
-)
-def test_bad_models_give_one_sentence(attack, y, coef, b, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        attack.worst(np.ones((1, D)), y, coef, b)
-    with pytest.raises(ValueError, match=sentence):
-        attack.margin_drop(np.ones((1, D)), y, coef, b)
+    ):
+        for ask in (attack.worst, attack.margin_drop):
+            with pytest.raises(ValueError, match=sentence):
+                ask(np.ones((1, D)), y, coef, b)
 
 
 def test_candidates_of_many_rows_are_made_block_by_block(monkeypatch, rng):
