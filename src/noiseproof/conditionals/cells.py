@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
-from noiseproof._sklearn import _safe_indexing
 from noiseproof.conditionals.rounding import first_best
 
 Array = NDArray[Any]

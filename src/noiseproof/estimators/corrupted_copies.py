@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
+from noiseproof._private import HasMethods, Interval
 from noiseproof._rows import (
     as_container,
     as_dense,
@@ -25,7 +26,6 @@ from noiseproof._rows import (
     values,
     without_zeros,
 )
-from noiseproof._sklearn import HasMethods, Interval
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
 from noiseproof.noise import Missing, Noise, as_noise

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from noiseproof._docs import shared_docs
 from noiseproof._marginal import OnlineState, Patience
+from noiseproof._private import Interval, StrOptions
 from noiseproof._rows import (
     Array,
     read_training,
@@ -18,7 +19,6 @@ from noiseproof._rows import (
     remember_missing,
     zero_missing,
 )
-from noiseproof._sklearn import Interval, StrOptions
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.noise import Dropout, as_noise
 

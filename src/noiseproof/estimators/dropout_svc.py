@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from noiseproof._docs import shared_docs
-from noiseproof._sklearn import Interval
+from noiseproof._private import Interval
 from noiseproof.estimators.marginal import MarginalClassifier
 
 

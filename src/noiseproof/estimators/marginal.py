@@ -21,6 +21,13 @@ from noiseproof._marginal import (
     make_loss,
     solve,
 )
+from noiseproof._private import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    with_callbacks,
+)
 from noiseproof._rows import (
     Array,
     Design,
@@ -35,13 +42,6 @@ from noiseproof._rows import (
     read_unlabeled,
     read_weights,
     remember_missing,
-)
-from noiseproof._sklearn import (
-    WRAPPERS,
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    with_callbacks,
 )
 from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel

@@ -22,6 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
+from noiseproof._private import HasMethods, Interval, StrOptions
 from noiseproof._rows import (
     READ,
     DenseBlock,
@@ -35,7 +36,6 @@ from noiseproof._rows import (
     with_values,
     zero_missing,
 )
-from noiseproof._sklearn import HasMethods, Interval, StrOptions
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import passed_weights
 from noiseproof.groups import Groups

@@ -19,18 +19,18 @@ from noiseproof._deletion import (
     solve_groups,
 )
 from noiseproof._docs import shared_docs
+from noiseproof._private import (
+    WRAPPERS,
+    Interval,
+    StrOptions,
+    with_callbacks,
+)
 from noiseproof._rows import (
     read_training,
     read_weights,
     remember_missing,
     stored_rows,
     without_zeros,
-)
-from noiseproof._sklearn import (
-    WRAPPERS,
-    Interval,
-    StrOptions,
-    with_callbacks,
 )
 from noiseproof._stop import Stop, reporting
 from noiseproof.estimators.robust_base import RobustClassifier

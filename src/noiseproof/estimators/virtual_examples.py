@@ -8,8 +8,8 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from noiseproof._docs import shared_docs
+from noiseproof._private import HasMethods
 from noiseproof._rows import read_training, without_zeros
-from noiseproof._sklearn import HasMethods
 from noiseproof.attacks import Attack
 from noiseproof.estimators.meta import Delegator, passed_weights
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 
 from noiseproof._charts import Chart, Line, Series
 from noiseproof._pipelines import unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import (
     canonical,
     density,
@@ -25,7 +26,6 @@ from noiseproof._rows import (
     unsigned,
     zero_missing,
 )
-from noiseproof._sklearn import _safe_indexing
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
 from noiseproof.evaluation.results import Result, frozen

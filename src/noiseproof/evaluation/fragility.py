@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._charts import dot_strip
 from noiseproof._pipelines import unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
-from noiseproof._sklearn import _safe_indexing
 from noiseproof.evaluation.linear import (
     LinearView,
     check_fate,

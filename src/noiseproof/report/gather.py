@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
 from noiseproof._charts import Series
-from noiseproof._rows import canonical, density, n_missing
-from noiseproof._sklearn import (
+from noiseproof._private import (
     Interval,
     StrOptions,
     _safe_indexing,
     validate_parameter_constraints,
 )
+from noiseproof._rows import canonical, density, n_missing
 from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import stack
-from noiseproof._sklearn import _safe_indexing
 from noiseproof.tables import Table
 
 _SAMPLE = 100_000  # rows from all files by which columns are scaled and encoded

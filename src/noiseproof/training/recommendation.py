@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof._sklearn import (
+from noiseproof._private import (
     HasMethods,
     Interval,
     StrOptions,

@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from noiseproof._sklearn import (
+from noiseproof._private import (
     HasMethods,
     Interval,
     StrOptions,
