@@ -19,8 +19,8 @@ from noiseproof._rows import ENTRIES_PER_THREAD, available_threads
 # conjugate gradients at 200,000 x 30, 1.0 at 10,000 x 50, 1.3 at 10,000 x 100; with the
 # hinge loss 1.6 at 200,000 x 30.
 FEW_PARAMETERS = 32
-# Losses of the cumulant evaluate the noise of each entry in every pass, so that on dense
-# rows fewer passes pay longer: on digits (64 features) matrices take 0.6 of the time
+# Losses of the cumulant evaluate the noise of each entry in every pass, so that fewer
+# passes pay longer on dense rows: on digits (64 features) matrices take 0.6 of the time
 FEW_OF_CUMULANTS = 100
 # A sample of this part of the rows makes a good start if it has that many rows for
 # each parameter: its own minimum is then about D / (2 rows) too high, relatively
