@@ -27,14 +27,14 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
-from noiseproof._rows import density
-from noiseproof._sklearn import (
+from noiseproof._private import (
     HasMethods,
     Interval,
     StrOptions,
     _safe_indexing,
     validate_parameter_constraints,
 )
+from noiseproof._rows import density
 from noiseproof.estimators import (
     AverageOverMissing,
     CorruptedCopies,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 
 from noiseproof._pipelines import unwrap
-from noiseproof._sklearn import chosen_columns
+from noiseproof._private import chosen_columns
 
 __all__ = ["Groups"]
 

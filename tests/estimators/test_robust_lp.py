@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from noiseproof import RobustLPClassifier, mutual_info_values
 from noiseproof._deletion import ROBUST_LP_SOLVERS
 from noiseproof._deletion.interior import NewtonSystem, Path
-from noiseproof._sklearn import StrOptions
+from noiseproof._private import StrOptions
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.datasets import make_leaky_labels
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_X_y
 
+from noiseproof._private import _check_sample_weight
 from noiseproof._rows import canonical, column_blocks
-from noiseproof._sklearn import _check_sample_weight
 
 _BLOCK = 1 << 22  # entries of a dense block of columns
 

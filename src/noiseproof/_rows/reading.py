@@ -15,6 +15,7 @@ from sklearn.utils import check_X_y, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from noiseproof._private import _check_sample_weight
 from noiseproof._rows.arrays import host, is_foreign
 from noiseproof._rows.base import Array, Design
 from noiseproof._rows.csr import CSRDesign
@@ -27,7 +28,6 @@ from noiseproof._rows.matrices import (
     missing_features,
     zero_missing,
 )
-from noiseproof._sklearn import _check_sample_weight
 
 READ = {
     "accept_sparse": "csr",

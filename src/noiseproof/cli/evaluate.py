@@ -124,7 +124,7 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
 
     import numpy as np
 
-    from noiseproof._sklearn import _safe_indexing
+    from noiseproof._private import _safe_indexing
     from noiseproof.evaluation import feature_fragility
 
     rows = max(_LEAST, _PREDICTIONS // table.X.shape[1])

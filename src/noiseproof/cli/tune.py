@@ -35,7 +35,7 @@ def judged(
     """
     import warnings
 
-    from noiseproof._sklearn import _safe_indexing
+    from noiseproof._private import _safe_indexing
     from noiseproof.cli.files import InGroups
     from noiseproof.evaluation import as_perturbation, contest
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from noiseproof._sklearn import Interval, StrOptions
+from noiseproof._private import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
 

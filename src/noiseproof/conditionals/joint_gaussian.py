@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noiseproof._sklearn import Interval, StrOptions
+from noiseproof._private import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
 

@@ -13,8 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof._rows import by_blocks
-from noiseproof._sklearn import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof.conditionals import (
     CONDITIONALS,
     Donors,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import is_classifier
 
-from noiseproof._sklearn import _safe_indexing
+from noiseproof._private import _safe_indexing
 
 Array = NDArray[np.float64]
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._pipelines import unwrap
+from noiseproof._private import HasMethods, Interval, _check_sample_weight
 from noiseproof._rows import (
     density,
     read_training,
@@ -21,7 +22,6 @@ from noiseproof._rows import (
     values,
     without_zeros,
 )
-from noiseproof._sklearn import HasMethods, Interval, _check_sample_weight
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator
 from noiseproof.noise import Missing, Noise, as_noise

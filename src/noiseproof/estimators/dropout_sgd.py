@@ -10,8 +10,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from noiseproof._marginal import OnlineState, Patience
+from noiseproof._private import Interval, StrOptions, _check_sample_weight
 from noiseproof._rows import Array, read_training, remember_missing, zero_missing
-from noiseproof._sklearn import Interval, StrOptions, _check_sample_weight
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.noise import Dropout, as_noise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from noiseproof._sklearn import Interval
+from noiseproof._private import Interval
 from noiseproof.estimators.marginal import MarginalClassifier
 
 

@@ -25,6 +25,13 @@ from noiseproof._invariant import (
     make_costs,
     merge_equal_rows,
 )
+from noiseproof._private import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    with_callbacks,
+)
 from noiseproof._rows import (
     Array,
     as_dense,
@@ -37,13 +44,6 @@ from noiseproof._rows import (
     values,
     without_zeros,
     zero_missing,
-)
-from noiseproof._sklearn import (
-    WRAPPERS,
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    with_callbacks,
 )
 from noiseproof._stop import Stop, reporting
 from noiseproof.attacks import Attack

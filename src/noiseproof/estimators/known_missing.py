@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from noiseproof._sklearn import _check_sample_weight
+from noiseproof._private import _check_sample_weight
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator

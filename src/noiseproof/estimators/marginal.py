@@ -24,6 +24,13 @@ from noiseproof._marginal import (
     marginal_objective,
     minimize,
 )
+from noiseproof._private import (
+    WRAPPERS,
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    with_callbacks,
+)
 from noiseproof._rows import (
     Array,
     Design,
@@ -40,13 +47,6 @@ from noiseproof._rows import (
     read_weights,
     remember_missing,
     side_by_side,
-)
-from noiseproof._sklearn import (
-    WRAPPERS,
-    CallbackSupportMixin,
-    Interval,
-    StrOptions,
-    with_callbacks,
 )
 from noiseproof._stop import reporting
 from noiseproof.estimators.linear import LinearClassifier, LinearModel

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from noiseproof._private import HasMethods, Interval, StrOptions, _check_sample_weight
 from noiseproof._rows import (
     READ,
     DenseBlock,
@@ -34,7 +35,6 @@ from noiseproof._rows import (
     with_values,
     zero_missing,
 )
-from noiseproof._sklearn import HasMethods, Interval, StrOptions, _check_sample_weight
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.groups import Groups
 

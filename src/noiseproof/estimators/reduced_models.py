@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
-from noiseproof._sklearn import HasMethods, Interval, _safe_indexing
+from noiseproof._private import HasMethods, Interval, _safe_indexing
 from noiseproof.conditionals import holes
 from noiseproof.estimators.average_over_missing import AverageOverMissing
 from noiseproof.estimators.known_missing import KnownMissing

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noiseproof._deletion import mutual_info_values
-from noiseproof._sklearn import CallbackSupportMixin, Interval, StrOptions
+from noiseproof._private import CallbackSupportMixin, Interval, StrOptions
 from noiseproof.attacks import check_budget, group_values
 from noiseproof.estimators.linear import LinearClassifier
 

@@ -18,18 +18,18 @@ from noiseproof._deletion import (
     in_chunks,
     solve_groups,
 )
+from noiseproof._private import (
+    WRAPPERS,
+    Interval,
+    StrOptions,
+    with_callbacks,
+)
 from noiseproof._rows import (
     read_training,
     read_weights,
     remember_missing,
     stored_rows,
     without_zeros,
-)
-from noiseproof._sklearn import (
-    WRAPPERS,
-    Interval,
-    StrOptions,
-    with_callbacks,
 )
 from noiseproof._stop import Stop, reporting
 from noiseproof.estimators.robust_base import RobustClassifier

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from noiseproof._deletion import learn_rows
+from noiseproof._private import Interval, with_callbacks
 from noiseproof._rows import read_training, remember_missing
-from noiseproof._sklearn import Interval, with_callbacks
 from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
 

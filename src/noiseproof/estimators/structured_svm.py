@@ -16,8 +16,8 @@ from noiseproof._invariant import (
     StructuredRisk,
     merge_equal_rows,
 )
+from noiseproof._private import with_callbacks
 from noiseproof._rows import read, read_training, read_weights
-from noiseproof._sklearn import with_callbacks
 from noiseproof.attacks import Attack
 from noiseproof.estimators.invariant_svc import InvariantEstimator
 

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
+from noiseproof._private import HasMethods, _check_sample_weight
 from noiseproof._rows import read_training, without_zeros
-from noiseproof._sklearn import HasMethods, _check_sample_weight
 from noiseproof.attacks import Attack
 from noiseproof.estimators.meta import Delegator
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from noiseproof._pipelines import unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import (
     canonical,
     density,
@@ -24,7 +25,6 @@ from noiseproof._rows import (
     unsigned,
     zero_missing,
 )
-from noiseproof._sklearn import _safe_indexing
 from noiseproof._svg import Line
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view

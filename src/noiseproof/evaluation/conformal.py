@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import contain, density
-from noiseproof._sklearn import _safe_indexing
 from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]

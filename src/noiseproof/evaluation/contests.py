@@ -18,8 +18,8 @@ from scipy.stats import t as student
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
-from noiseproof._sklearn import _safe_indexing
 from noiseproof._svg import dot_strip, swatch
 from noiseproof.evaluation.blending import (
     BLEND,

@@ -12,8 +12,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._pipelines import unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
-from noiseproof._sklearn import _safe_indexing
 from noiseproof._svg import dot_strip
 from noiseproof.evaluation.linear import (
     LinearView,

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import get_scorer
 
 from noiseproof._pipelines import transform, unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
-from noiseproof._sklearn import _safe_indexing
 
 Score = Callable[[Any, Any, Any], float]
 

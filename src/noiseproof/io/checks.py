@@ -17,8 +17,8 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from noiseproof._private import grown_nodes, tree_nodes
 from noiseproof._rows import check_indices
-from noiseproof._sklearn import grown_nodes, tree_nodes
 
 # What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
 # many times its size, and to so many bytes in any case; `save` does not compress what

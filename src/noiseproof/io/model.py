@@ -24,8 +24,8 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 from noiseproof._atomic import PathLike, atomic_write
+from noiseproof._private import without_array_libraries
 from noiseproof._rows import on_host
-from noiseproof._sklearn import without_array_libraries
 from noiseproof._version import __version__
 from noiseproof.io.checks import check_archive, check_model
 

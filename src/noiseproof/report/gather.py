@@ -21,8 +21,8 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recal
 from sklearn.utils import gen_batches
 
 from noiseproof._pipelines import transform, unwrap
+from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, density, n_missing
-from noiseproof._sklearn import _safe_indexing
 from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,

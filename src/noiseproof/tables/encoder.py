@@ -19,8 +19,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from noiseproof._private import StrOptions, _check_feature_names_in
 from noiseproof._rows import density, read
-from noiseproof._sklearn import StrOptions, _check_feature_names_in
 from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
 
 _FEW, _MANY = 20, 0.9  # values, and share of the rows: more look like identifiers
