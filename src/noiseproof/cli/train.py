@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from noiseproof._private import IMPUTER_ROWS
 from noiseproof.cli.cluster import (
     ClusterOption,
     Files,
@@ -40,7 +41,7 @@ from noiseproof.cli.tune import tune as tuned
 
 _EXPECTED = ("missing", 0.3)  # what a model is judged for if nothing is said
 # attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
-_KEPT_ROWS = ("rows_", "_fit_X", "support_vectors_")
+_KEPT_ROWS = ("rows_", IMPUTER_ROWS, "support_vectors_")
 _OPTIONS = {"C": "--C"} | {
     name: f"--{name}" for name in ("noise", "budget", "attack", "groups")
 }

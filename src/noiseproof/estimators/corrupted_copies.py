@@ -13,7 +13,12 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._pipelines import unwrap
-from noiseproof._private import HasMethods, Interval, _check_sample_weight
+from noiseproof._private import (
+    HasMethods,
+    Interval,
+    _check_sample_weight,
+    check_parameters,
+)
 from noiseproof._rows import (
     density,
     read_training,
@@ -122,7 +127,7 @@ class CorruptedCopies(Delegator):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         noise, base = as_noise(self.noise), self._base()
         noise.check()
         X, y = read_training(self, X, y)

@@ -10,7 +10,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from noiseproof._marginal import OnlineState, Patience
-from noiseproof._private import Interval, StrOptions, _check_sample_weight
+from noiseproof._private import (
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    check_parameters,
+)
 from noiseproof._rows import Array, read_training, remember_missing, zero_missing
 from noiseproof.estimators.linear import LinearClassifier
 from noiseproof.noise import Dropout, as_noise
@@ -217,7 +222,7 @@ class DropoutSGDClassifier(LinearClassifier):
         self : object
             The estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         first = not hasattr(self, "_state")
         X, y = read_training(self, X, y, reset=first)
         if first:
@@ -257,7 +262,7 @@ class DropoutSGDClassifier(LinearClassifier):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         again = self.warm_start and hasattr(self, "_state")
         X, y = read_training(self, X, y, reset=not again)
         labels = self._encode(y)

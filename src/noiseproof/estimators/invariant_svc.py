@@ -30,6 +30,7 @@ from noiseproof._private import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    check_parameters,
     with_callbacks,
 )
 from noiseproof._rows import (
@@ -261,7 +262,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         self._check_combination()
         for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
             self.__dict__.pop(name, None)  # an earlier fit may have had another kernel

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from noiseproof._private import _check_sample_weight
+from noiseproof._private import _check_sample_weight, check_parameters
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator
@@ -50,7 +50,7 @@ class KnownMissing(Delegator):
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         """X, y and weights; a frozen estimator needs no y."""
-        self._validate_params()
+        check_parameters(self)
         base = self._base()
         frozen = isinstance(base, FrozenEstimator)
         if frozen and y is None:

@@ -21,7 +21,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from noiseproof._private import HasMethods, Interval, StrOptions, _check_sample_weight
+from noiseproof._private import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    _check_sample_weight,
+    check_parameters,
+)
 from noiseproof._rows import (
     READ,
     DenseBlock,
@@ -199,7 +205,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self : object
             The fitted ensemble.
         """
-        self._validate_params()
+        check_parameters(self)
         base = self._base()
         if not is_classifier(base):
             raise TypeError(

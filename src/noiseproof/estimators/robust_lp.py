@@ -22,6 +22,7 @@ from noiseproof._private import (
     WRAPPERS,
     Interval,
     StrOptions,
+    check_parameters,
     with_callbacks,
 )
 from noiseproof._rows import (
@@ -199,7 +200,7 @@ class RobustLPClassifier(RobustClassifier):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         X, y = read_training(self, X, y)
         weights = read_weights(sample_weight, X)
         counted = weights > 0

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from noiseproof._deletion import learn_rows
-from noiseproof._private import Interval, with_callbacks
+from noiseproof._private import Interval, check_parameters, with_callbacks
 from noiseproof._rows import read_training, remember_missing
 from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
@@ -160,7 +160,7 @@ class RobustPerceptron(RobustClassifier):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         X, y = read_training(self, X, y)
         labels = self._encode(y)
         self._begin(X, labels)
@@ -195,7 +195,7 @@ class RobustPerceptron(RobustClassifier):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         first = not hasattr(self, "classes_")
         X, y = read_training(self, X, y, reset=first)
         if first and classes is None:

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import has_fit_parameter
 
-from noiseproof._private import HasMethods, _check_sample_weight
+from noiseproof._private import HasMethods, _check_sample_weight, check_parameters
 from noiseproof._rows import read_training, without_zeros
 from noiseproof.attacks import Attack
 from noiseproof.estimators.meta import Delegator
@@ -94,7 +94,7 @@ class VirtualExamples(Delegator):
         self : object
             The fitted estimator.
         """
-        self._validate_params()
+        check_parameters(self)
         base = self._base()
         if self.attack is not None and not self.attack.is_finite:
             raise ValueError(
