@@ -103,8 +103,10 @@ class BoostingState(NamedTuple):
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> BoostingState | None:
         """From the attributes of a fitted model, if it is such a model."""
-        names = ("_predictors", "_baseline_prediction", "_bin_mapper")
-        names += ("_preprocessor", "_in_fit")
+        names = (
+            *("_predictors", "_baseline_prediction", "_bin_mapper"),
+            *("_preprocessor", "_in_fit"),
+        )
         return cls(*map(state.get, names)) if names[0] in state else None
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -278,11 +279,11 @@ def _is_grown(tree: Any, state: State) -> bool:
     if not is_grown(tree):
         return False
     own, d = tree.__getstate__(), state["n_features_in_"]
-    counts = [np.atleast_1d(n) for n in (tree.n_classes, state.get("n_classes_"))]
+    counts, theirs = tree.n_classes, np.atleast_1d(state.get("n_classes_"))
     return bool(
         tree.n_features == d
         and tree.n_outputs == state.get("n_outputs_")
-        and ("classes_" not in state or np.array_equal(*counts))
+        and ("classes_" not in state or np.array_equal(counts, theirs))
         and tree.node_count == len(own["nodes"]) == len(own["values"])
         and depth_of(own["nodes"], d) == tree.max_depth
     )
@@ -349,8 +350,20 @@ def _same_classes(model: Any, classes: Any) -> bool:
     return theirs.dtype == classes.dtype and np.array_equal(theirs, classes)
 
 
+def _linear(state: State) -> Conditions:
+    """What `_scores` has found to fit together is really there."""
+    for name in ("coef_", "intercept_"):
+        yield name, np.asarray(state[name]).dtype.kind == "f"
+
+
+def _labelled(state: State) -> Conditions:
+    yield from _linear(state)
+    yield "classes_", isinstance(state["classes_"], np.ndarray)
+
+
 def _online(state: State) -> Conditions:
     """What DropoutSGDClassifier goes on with."""
+    yield from _labelled(state)
     d, k, stream = state["n_features_in_"], _n_scores(state), state["_state"]
     yield "_state", isinstance(stream, OnlineState) and np.shape(stream.w) == (k, d)
 
@@ -367,6 +380,7 @@ def _stream(state: State) -> Conditions:
 
 def _perceptron(state: State) -> Conditions:
     """Weights and their drift, which RobustPerceptron goes on with."""
+    yield from _labelled(state)
     d, k = state["n_features_in_"], _n_scores(state)
     yield "_state", fits(state["_state"], (2, k, d + 1), np.float64)
     yield "_losses", fits(state["_losses"], (k,))
@@ -376,12 +390,15 @@ def _perceptron(state: State) -> Conditions:
 
 def _invariant(state: State) -> Conditions:
     """InvariantSVC has weights, or support vectors and a kernel."""
-    if "coef_" not in state:
-        names = ("support_vectors_", "dual_coef_", "gamma_")
-        yield from ((name, state.get(name) is not None) for name in names)
-        yield "gamma_", np.isfinite(state["gamma_"])
-    else:
-        yield "coef_", state["coef_"] is not None
+    yield "classes_", isinstance(state["classes_"], np.ndarray)
+    if "coef_" in state:
+        yield "intercept_", "intercept_" in state
+        yield from _linear(state)
+        return
+    for name in ("support_vectors_", "dual_coef_"):
+        yield name, state.get(name) is not None
+    gamma = state.get("gamma_")
+    yield "gamma_", isinstance(gamma, float) and 0 <= gamma < np.inf
 
 
 def _structured(state: State) -> Conditions:
@@ -551,13 +568,15 @@ def _encoder(state: State) -> Conditions:
     yield "encoder_", hasattr(state["encoder_"], "transform")
     for name in ("text_columns_", "empty_columns_", "coerced_", "missing_rates_"):
         yield name, type(state[name]) is list
-    names = state.get("feature_names_in_")
-    if names is None:
+    if "feature_names_in_" not in state:
         return
+    names = state["feature_names_in_"]
     yield "feature_names_in_", isinstance(names, np.ndarray) and names.shape == (d,)
     known = set(names.tolist())
     yield "feature_names_in_", all(type(name) is str for name in known)
-    yield "text_columns_", known.issuperset(state["text_columns_"])
+    yield "encoder_", isinstance(state["encoder_"], ColumnTransformer)
+    _, (_, _, texts) = state["encoder_"].transformers_[:2]
+    yield "text_columns_", state["text_columns_"] == texts
     yield "empty_columns_", known.issuperset(state["empty_columns_"])
     yield "missing_rates_", all(len(pair) == 2 for pair in state["missing_rates_"])
     yield "coerced_", all(len(how) == 3 and how[0] in known for how in coerced)
@@ -573,9 +592,11 @@ _RULES: dict[type, Check] = {
             *(ours.DropoutRidgeClassifier, ours.DropoutExponentialClassifier),
             ours.RobustLPClassifier,
         ],
-        Check(_LABELLED),
+        Check(_LABELLED, _labelled),
     ),
-    **dict.fromkeys([ours.DropoutRidge, ours.DropoutPoissonRegressor], Check(_LINEAR)),
+    **dict.fromkeys(
+        [ours.DropoutRidge, ours.DropoutPoissonRegressor], Check(_LINEAR, _linear)
+    ),
     ours.DropoutSGDClassifier: Check((*_LABELLED, "_state"), _online),
     ours.RobustPerceptron: Check((*_LABELLED, "_state", "_losses"), _perceptron),
     ours.InvariantSVC: Check(("n_features_in_", "classes_"), _invariant),
