@@ -15,13 +15,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
 import struct
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
+
+from sklearn.base import BaseEstimator
 
 from noiseproof._atomic import PathLike, atomic_write
 from noiseproof._private import (
@@ -98,7 +102,7 @@ def save(
     """
     name = type(model).__name__
     try:
-        payload = _archived(on_host(model))
+        payload = _archived(_on_host(model))
         refused = _untrusted(payload, trusted)
         if not refused:
             _read(payload)  # whatever is written can be read
@@ -112,6 +116,22 @@ def save(
     data = pack({"noiseproof": __version__, "notes": notes or {}}, payload)
     with atomic_write(path) as file:
         file.write(data)
+
+
+def _on_host(part: Any) -> Any:
+    """The same with arrays of NumPy, in pipelines, searches and wrappers as well."""
+    if isinstance(part, list | tuple):
+        parts = [_on_host(inner) for inner in part]
+        same = all(map(operator.is_, parts, part))
+        return part if same else type(part)(parts)
+    if not isinstance(part, BaseEstimator):
+        return part
+    found = on_host(part)
+    inner = {name: _on_host(value) for name, value in vars(found).items()}
+    if any(value is not vars(found)[name] for name, value in inner.items()):
+        found = copy(found)
+        vars(found).update(inner)
+    return found
 
 
 def _archived(model: Any) -> bytes:
