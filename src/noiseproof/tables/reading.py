@@ -168,12 +168,11 @@ def _read_csv(
     def read(texts: frozenset[str], threads: bool = True) -> Any:
         parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         types = dict.fromkeys(texts, pa.string())
+        options = csv.ReadOptions(use_threads=threads)
         convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
         with pa.input_stream(path, compression="detect") as file:
             try:
-                return csv.read_csv(
-                    file, csv.ReadOptions(use_threads=threads), parse, convert
-                )
+                return csv.read_csv(file, options, parse, convert)
             except pa.ArrowInvalid:
                 if not threads:  # one thread alone knows the number of a bad row
                     raise
