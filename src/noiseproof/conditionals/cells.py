@@ -173,6 +173,10 @@ class Cells:
             else:
                 filled[name] = codes[:, j]
         frame = type(like)(filled)
+        for name, column in _columns(like):
+            zone = getattr(column.dtype, "tz", None)
+            if zone is not None:
+                frame[name] = frame[name].dt.tz_localize("UTC").dt.tz_convert(zone)
         return frame.astype(kept) if kept else frame
 
     def _check_width(self, width: int, names: list[str] | None) -> None:
@@ -237,16 +241,20 @@ def _unit(column: Any) -> str | None:
     """The dtype in which times are counted, if a column holds times."""
     if _kind(column) != "times":
         return None
-    return (
-        "datetime64[us]" if np.asarray(column).dtype.kind == "M" else "timedelta64[us]"
-    )
+    return "datetime64[us]" if _plain(column).dtype.kind == "M" else "timedelta64[us]"
+
+
+def _plain(column: Any) -> Array:
+    """A column as an array; times that know their zone are those of UTC."""
+    zoned = getattr(column.dtype, "tz", None) is not None
+    return np.asarray(column.dt.tz_convert(None) if zoned else column)
 
 
 def _as_numbers(column: Any, name: Any, unit: str | None) -> Array:
     missing = _missing(column)
     values = np.zeros(len(missing))
     try:
-        present = np.asarray(column)[~missing]
+        present = _plain(column)[~missing]
         if unit is not None:
             present = present.astype(unit).view(np.int64)
         values[~missing] = present.astype(np.float64)
