@@ -62,11 +62,14 @@ class VoteCertificates(NamedTuple):
         No deletion (NaN) of fewer features changes the prediction.
     unit : {"features", "groups"}
         What is counted.
+    prediction : array of shape (n_samples,)
+        Class labels, as `predict` gives them.
     """
 
     budget: Array
     deletion_budget: Array
     unit: str
+    prediction: NDArray[Any]
 
 
 class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -373,16 +376,17 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         certificates : VoteCertificates
             `budget` for arbitrary changes, `deletion_budget` for cells that become NaN
-            (at least as high), and their `unit`.
+            (at least as high), their `unit`, and the `prediction`.
         """
         counts = self._counts(X)
         budget = budget_of_changes(counts)
         deletion = budget_of_abstentions(counts)
-        if self._reads_missing(self.estimators_[0]):
+        if any(map(self._reads_missing, self.estimators_)):
             # a part without one of its cells may say anything, but none speaks up anew
             deletion = np.where(counts.any(axis=1), budget, np.inf)
         unit = "features" if self.groups is None else "groups"
-        return VoteCertificates(budget, deletion, unit)
+        prediction = self.classes_[counts.argmax(axis=1)]
+        return VoteCertificates(budget, deletion, unit, prediction)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
