@@ -17,17 +17,19 @@ from typing import Any, NamedTuple
 from sklearn.base import BaseEstimator
 
 # Interval and its like describe legal parameters; the rest has no public counterpart.
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing as _safe_indexing
+from sklearn.utils._param_validation import HasMethods as HasMethods
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
+    validate_parameter_constraints as validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
+from sklearn.utils.validation import _check_feature_names_in as _check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as _check_sample_weight
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 
     WRAPPERS = 1  # frames that `with_callbacks` puts around a method
 except ImportError:  # scikit-learn before 1.9
@@ -233,37 +235,3 @@ def empty_frame(frame: Any) -> Any:
 def client_behind(get: Any) -> Any:
     """The client of the cluster on which a scheduler computes, None without one."""
     return getattr(get, "__self__", None)
-
-
-__all__ = [
-    "CALLBACKS",
-    "HARMLESS_PARTS",
-    "IMPUTER_ROWS",
-    "SCHEMA",
-    "WRAPPERS",
-    "BoostingState",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "LibsvmState",
-    "SkopsNode",
-    "StrOptions",
-    "_check_feature_names_in",
-    "_check_sample_weight",
-    "_safe_indexing",
-    "boosted_nodes",
-    "callback_context",
-    "check_parameters",
-    "chosen_columns",
-    "client_behind",
-    "columns_of_a_tree",
-    "empty_frame",
-    "grown_nodes",
-    "grown_tree",
-    "is_grown",
-    "keep_loss",
-    "metric_functions",
-    "validate_parameter_constraints",
-    "with_callbacks",
-    "without_array_libraries",
-]

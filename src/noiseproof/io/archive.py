@@ -16,7 +16,7 @@ import numpy as np
 
 from noiseproof._private import SCHEMA, SkopsNode, grown_nodes, grown_tree
 from noiseproof._unpacking import check_array, check_unpacked
-from noiseproof.io.checks import depth_of, fits
+from noiseproof.io.compiled import depth_of, fits
 
 _DESCRIPTION = 2**23  # bytes that a description may unpack to in any case
 _DEPTH = 200  # levels of JSON; each object has two

@@ -9,32 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from inspect import isfunction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    IsolationForest,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    RandomTreesEmbedding,
-)
 
 from noiseproof import estimators as ours
 from noiseproof._marginal import OnlineState
-from noiseproof._private import (
-    BoostingState,
-    LibsvmState,
-    boosted_nodes,
-    check_parameters,
-    columns_of_a_tree,
-    is_grown,
-)
+from noiseproof._private import LibsvmState, check_parameters
 from noiseproof._rows import check_indices
 from noiseproof.attacks import ATTACKS
 from noiseproof.conditionals import (
@@ -46,22 +30,21 @@ from noiseproof.conditionals import (
     JointGaussian,
 )
 from noiseproof.groups import Groups
+from noiseproof.io.compiled import (
+    Conditions,
+    State,
+    compiled,
+    fits,
+    n_labels,
+    n_scores,
+    takes,
+)
 from noiseproof.noise import NOISES, Missing
 from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
 from noiseproof.tables import TableEncoder
 
-State = Any  # the attributes of a model by name; nobody vouches for their types
-Conditions = Iterator[tuple[str, Any]]  # an attribute, and whether it is as it must be
-
 _MOST_DRAWS = 10_000  # of a row; a million of them could take gigabytes
 _TIMES = (None, "datetime64[us]", "timedelta64[us]")
-
-
-class Check(NamedTuple):
-    """What a fitted model of a type has, all of it or nothing, and how it fits."""
-
-    kept: tuple[str, ...] = ()
-    conditions: Callable[[State], Conditions] = lambda state: iter(())
 
 
 def check_model(model: Any) -> None:
@@ -82,10 +65,9 @@ def check_model(model: Any) -> None:
             raise ValueError(f"{hidden[0]} of its {kind} hides a method.")
         if type_name(type(part)) in CHECKS and hasattr(part, "_parameter_constraints"):
             check_parameters(part)
-        # one after the other: later conditions rely on those before
-        for name, good in _conditions(part, state):
-            if not good:
-                raise ValueError(f"{name} of its {kind} does not fit the rest.")
+        wrong = _misfit(part, state)
+        if wrong:
+            raise ValueError(f"{wrong} of its {kind} does not fit the rest.")
 
 
 def type_name(kind: Any) -> str:
@@ -113,6 +95,14 @@ def _parts(model: Any) -> Iterator[Any]:
             waiting += getattr(part, "__dict__", {}).values()
 
 
+def _misfit(part: Any, state: State) -> str | None:
+    """Name of an attribute that is not there or does not fit, if there is one."""
+    try:  # one after the other: later conditions rely on those before
+        return next((name for name, good in _conditions(part, state) if not good), None)
+    except KeyError as error:
+        return str(error.args[0])
+
+
 def _conditions(part: Any, state: State) -> Conditions:
     """What any model is held to by the names of its attributes, then its own check."""
     d, classes = state.get("n_features_in_"), state.get("classes_")
@@ -122,44 +112,10 @@ def _conditions(part: Any, state: State) -> Conditions:
         yield "classes_", classes.ndim == 1 and len(classes)
     yield from _features(state)
     yield from _scores(state)
-    libsvm, boosting = LibsvmState.of(state), BoostingState.of(state)
-    if libsvm or boosting or "tree_" in state:
-        yield "n_features_in_", whole
-    if libsvm:
-        yield from _libsvm(state, libsvm)
-    if boosting:
-        yield from _boosting(state, boosting)
-    if "tree_" in state:
-        yield "tree_", _is_grown(state["tree_"], state)
-    if isinstance(part, _FORESTS):
-        yield from _forest(part, state)
-    kept, conditions = CHECKS.get(type_name(type(part)), Check())
-    if state.keys() & kept:
-        yield from ((name, name in state) for name in kept)
-        yield from conditions(state)
-
-
-def fits(part: Any, shape: tuple[int | None, ...], dtype: Any = None) -> bool:
-    """Whether it is an array or matrix of numbers of that shape; None fits all."""
-    kind = getattr(part, "dtype", np.dtype(object))
-    sizes = getattr(part, "shape", ())
-    return (
-        kind.kind in "fiub"
-        and dtype in (None, kind)
-        and len(sizes) == len(shape)
-        and all(n in (None, m) for m, n in zip(sizes, shape, strict=True))
-    )
-
-
-def _n_labels(state: State) -> int | None:
-    classes = state.get("classes_")
-    return len(classes) if isinstance(classes, np.ndarray) else None
-
-
-def _n_scores(state: State) -> int | None:
-    """How many scores decide between the classes."""
-    labels = _n_labels(state)
-    return 1 if labels == 2 else labels
+    yield from compiled(part, state)
+    fitted = any(name.endswith("_") for name in state)
+    if fitted or not isinstance(part, BaseEstimator):
+        yield from CHECKS.get(type_name(type(part)), _nothing)(state)
 
 
 # What the names of attributes promise, whoever the model is from
@@ -181,10 +137,10 @@ def _features(state: State) -> Conditions:
 
 def _scores(state: State) -> Conditions:
     """Weights of linear and of kernel models."""
-    d, labels, coef = state.get("n_features_in_"), _n_labels(state), state.get("coef_")
+    d, labels, coef = state.get("n_features_in_"), n_labels(state), state.get("coef_")
     points, dual = state.get("support_vectors_"), state.get("dual_coef_")
     if points is not None and dual is not None and LibsvmState.of(state) is None:
-        few = {labels, _n_scores(state)} - {None}
+        few = {labels, n_scores(state)} - {None}
         yield "support_vectors_", fits(points, (None, d))
         yield "dual_coef_", any(fits(dual, (points.shape[0], k)) for k in few)
     if coef is None:
@@ -199,144 +155,7 @@ def _scores(state: State) -> Conditions:
         yield "intercept_", intercept.dtype.kind in "fi"
 
 
-def _libsvm(state: State, own: LibsvmState) -> Conditions:
-    """Support vectors of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
-    d, labels, rows = state["n_features_in_"], _n_labels(state), state.get("support_")
-    counts, dual = own.n_support, own.dual_coef
-    yield "n_support_", fits(counts, (labels or 2,), np.int32)
-    yield "support_", fits(rows, (None,), np.int32)
-    n, k = len(state["support_"]), len(counts)
-    yield "n_support_", counts.min() >= 0 and (not labels or counts.sum() == n)
-    pairs = k * (k - 1) // 2
-    computed = state.get("kernel") == "precomputed"
-    points = (0, 0) if computed else (n, d)
-    yield "support_vectors_", fits(state.get("support_vectors_"), points, np.float64)
-    yield "intercept_", fits(own.intercept, (pairs,), np.float64)
-    # compiled loops read all of it, stored or not
-    yield "dual_coef_", fits(dual, (k - 1, n), np.float64)
-    yield "dual_coef_", getattr(dual, "nnz", dual.size) == (k - 1) * n
-    for name, part in (("probA_", own.prob_a), ("probB_", own.prob_b)):
-        yield name, fits(part, (pairs if np.size(part) else 0,), np.float64)
-    if computed:
-        yield "shape_fit_", state.get("shape_fit_") == (d, d)
-        yield "support_", n == 0 or (rows.min() >= 0 and rows.max() < d)
-
-
-def _boosting(state: State, own: BoostingState) -> Conditions:
-    """Trees of HistGradientBoosting, without categories, which `save` refuses."""
-    d, k = state["n_features_in_"], _n_scores(state) or 1
-    # the first two change the columns, the third takes X for numbers of bins
-    yield "categorical_features", own.preprocessor is None
-    yield "is_categorical_", state.get("is_categorical_") is None
-    yield "its state", own.in_fit is None
-    yield "n_trees_per_iteration_", state.get("n_trees_per_iteration_") == k
-    yield "baseline", fits(own.baseline, (1, k), np.float64)
-    yield "bins", _are_bins(vars(own.bin_mapper), d)
-    yield "predictors", type(own.predictors) is list
-    for trees in own.predictors:
-        yield "predictors", type(trees) is list and len(trees) == k
-        yield "predictors", all(_is_boosted(vars(t).get("nodes"), d) for t in trees)
-
-
-def _is_boosted(nodes: Any, d: int) -> bool:
-    """Whether every path through these nodes ends, at a leaf, within the arrays."""
-    if getattr(nodes, "dtype", None) != boosted_nodes() or nodes.ndim != 1:
-        return False
-    parents = np.flatnonzero(nodes["is_leaf"] == 0)
-    forks = nodes[parents]
-    children = np.stack([forks["left"], forks["right"]]).astype(np.int64)
-    return bool(
-        len(nodes)
-        and np.all((children > parents) & (children < len(nodes)))  # so: no cycle
-        and np.all((forks["feature_idx"] >= 0) & (forks["feature_idx"] < d))
-        and not forks["is_categorical"].any()
-        and np.all(np.isfinite(nodes["value"]))
-    )
-
-
-def _are_bins(state: State, d: int) -> bool:
-    """Whether the bins of numbers suit d features; more fits would rely on it."""
-    n_bins, edges = state.get("n_bins"), state.get("bin_thresholds_")
-    kinds, sizes = state.get("is_categorical_"), state.get("n_bins_non_missing_")
-    return (
-        isinstance(n_bins, int)
-        and 3 <= n_bins <= 256
-        and state.get("missing_values_bin_idx_") == n_bins - 1
-        and fits(kinds, (d,), np.uint8)
-        and not kinds.any()
-        and fits(sizes, (d,))
-        and isinstance(edges, list)
-        and len(edges) == d
-        and all(
-            fits(own, (n - 1,), np.float64) and n <= n_bins - 1
-            for n, own in zip(sizes, edges, strict=True)
-        )
-    )
-
-
-def _is_grown(tree: Any, state: State) -> bool:
-    """Whether a tree of scikit-learn suits its estimator; its nodes as it has them."""
-    if not is_grown(tree):
-        return False
-    own, d = tree.__getstate__(), state["n_features_in_"]
-    counts, theirs = tree.n_classes, np.atleast_1d(state.get("n_classes_"))
-    return bool(
-        tree.n_features == d
-        and tree.n_outputs == state.get("n_outputs_")
-        and ("classes_" not in state or np.array_equal(counts, theirs))
-        and tree.node_count == len(own["nodes"]) == len(own["values"])
-        and depth_of(own["nodes"], d) == tree.max_depth
-    )
-
-
-def depth_of(nodes: Any, d: int) -> int:
-    """Steps on the longest way down, or -1 if a way leads out of the nodes or back."""
-    left, right = nodes["left_child"], nodes["right_child"]
-    parents = np.flatnonzero((left != -1) | (right != -1))
-    children = np.stack([left[parents], right[parents]])
-    features = nodes["feature"][parents]
-    ends = np.all((children > parents) & (children < len(nodes)))
-    if not (len(nodes) and ends and np.all((features >= 0) & (features < d))):
-        return -1
-    depth = np.zeros(len(nodes), dtype=np.int64)
-    for parent, low, high in zip(parents.tolist(), *children.tolist(), strict=True):
-        below = depth[parent] + 1
-        depth[low], depth[high] = max(depth[low], below), max(depth[high], below)
-    return int(depth.max())
-
-
-# ensembles of scikit-learn that show rows to their trees unchecked
-_BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
-_FORESTS = (
-    *(RandomForestClassifier, RandomForestRegressor, RandomTreesEmbedding),
-    *(ExtraTreesClassifier, ExtraTreesRegressor, IsolationForest, *_BOOSTED),
-)
-
-
-def _forest(forest: Any, state: State) -> Conditions:
-    """Each tree takes as many features as it is shown."""
-    if "estimators_" not in state:
-        return
-    d, trees = state.get("n_features_in_"), state["estimators_"]
-    if isinstance(forest, _BOOSTED):
-        k = state.get("n_trees_per_iteration_")
-        yield "estimators_", isinstance(trees, np.ndarray) and trees.ndim == 2
-        yield "estimators_", trees.shape[1] == k
-        trees = trees.ravel().tolist()
-    yield "estimators_", type(trees) is list and all(hasattr(t, "tree_") for t in trees)
-    if isinstance(forest, IsolationForest):
-        shown, d = state.get("estimators_features_"), columns_of_a_tree(forest)
-        yield "estimators_features_", type(shown) is list and len(shown) == len(trees)
-        yield "estimators_features_", all(fits(own, (d,)) for own in shown)
-    yield "estimators_", all(takes(tree, d) for tree in trees)
-
-
 # Our own types
-
-
-def takes(model: Any, d: Any) -> bool:
-    """Whether a fitted model takes rows of d features, as far as it says."""
-    return hasattr(model, "predict") and getattr(model, "n_features_in_", d) == d
 
 
 def _same_classes(model: Any, classes: Any) -> bool:
@@ -351,7 +170,8 @@ def _same_classes(model: Any, classes: Any) -> bool:
 
 
 def _linear(state: State) -> Conditions:
-    """What `_scores` has found to fit together is really there."""
+    """What `_scores` holds any model to is really there."""
+    yield "n_features_in_", state["n_features_in_"] is not None
     for name in ("coef_", "intercept_"):
         yield name, np.asarray(state[name]).dtype.kind == "f"
 
@@ -364,7 +184,7 @@ def _labelled(state: State) -> Conditions:
 def _online(state: State) -> Conditions:
     """What DropoutSGDClassifier goes on with."""
     yield from _labelled(state)
-    d, k, stream = state["n_features_in_"], _n_scores(state), state["_state"]
+    d, k, stream = state["n_features_in_"], n_scores(state), state["_state"]
     yield "_state", isinstance(stream, OnlineState) and np.shape(stream.w) == (k, d)
 
 
@@ -381,7 +201,7 @@ def _stream(state: State) -> Conditions:
 def _perceptron(state: State) -> Conditions:
     """Weights and their drift, which RobustPerceptron goes on with."""
     yield from _labelled(state)
-    d, k = state["n_features_in_"], _n_scores(state)
+    d, k = state["n_features_in_"], n_scores(state)
     yield "_state", fits(state["_state"], (2, k, d + 1), np.float64)
     yield "_losses", fits(state["_losses"], (k,))
     if "averaged_" in state:
@@ -449,7 +269,7 @@ def _averaged(state: State) -> Conditions:
     )
     yield "linear_", linear["link"] in (None, *ours.LINKS)
     if "classes_" in state:
-        yield "linear_", k[0] == _n_scores(state)
+        yield "linear_", k[0] == n_scores(state)
         yield (
             "linear_",
             linear["link"] is None or ((linear["link"] == "expit") == (k == (1,))),
@@ -582,64 +402,41 @@ def _encoder(state: State) -> Conditions:
     yield "coerced_", all(len(how) == 3 and how[0] in known for how in coerced)
 
 
-_LINEAR = ("n_features_in_", "coef_", "intercept_")
-_LABELLED = (*_LINEAR, "classes_")
-_WRAPPED = ("n_features_in_", "estimator_")
-_RULES: dict[type, Check] = {
-    **dict.fromkeys(
-        [
-            *(ours.DropoutSVC, ours.DropoutLogisticRegression),
-            *(ours.DropoutRidgeClassifier, ours.DropoutExponentialClassifier),
-            ours.RobustLPClassifier,
-        ],
-        Check(_LABELLED, _labelled),
-    ),
-    **dict.fromkeys(
-        [ours.DropoutRidge, ours.DropoutPoissonRegressor], Check(_LINEAR, _linear)
-    ),
-    ours.DropoutSGDClassifier: Check((*_LABELLED, "_state"), _online),
-    ours.RobustPerceptron: Check((*_LABELLED, "_state", "_losses"), _perceptron),
-    ours.InvariantSVC: Check(("n_features_in_", "classes_"), _invariant),
-    ours.StructuredSVM: Check(("problem_", "weights_"), _structured),
-    **dict.fromkeys(
-        [ours.CorruptedCopies, ours.VirtualExamples, ours.VirtualSupportVectors],
-        Check(_WRAPPED, _wrapper),
-    ),
-    ours.AverageOverMissing: Check((*_WRAPPED, "conditional_", "linear_"), _averaged),
-    ours.ReducedModels: Check(
-        (*_WRAPPED, "rows_", "targets_", "weights_", "models_", "others_"), _reduced
-    ),
-    ours.PartitionEnsemble: Check(
-        ("n_features_in_", "classes_", "parts_", "estimators_"), _partition
-    ),
-    Donors: Check(("cells_", "regression_", "rows_", "bandwidth_"), _donors),
-    JointGaussian: Check(("cells_", "regression_"), _gaussian),
-    TableEncoder: Check(
-        (
-            *("n_features_in_", "encoder_", "text_columns_", "empty_columns_"),
-            *("coerced_", "missing_rates_"),
-        ),
-        _encoder,
-    ),
+def _nothing(state: State) -> Conditions:
+    """Nothing but parameters, which are checked wherever they are used."""
+    yield from ()
+
+
+_RULES: dict[type, Callable[[State], Conditions]] = {
+    ours.DropoutSVC: _labelled,
+    ours.DropoutLogisticRegression: _labelled,
+    ours.DropoutRidgeClassifier: _labelled,
+    ours.DropoutExponentialClassifier: _labelled,
+    ours.DropoutRidge: _linear,
+    ours.DropoutPoissonRegressor: _linear,
+    ours.DropoutSGDClassifier: _online,
+    ours.RobustLPClassifier: _labelled,
+    ours.RobustPerceptron: _perceptron,
+    ours.InvariantSVC: _invariant,
+    ours.StructuredSVM: _structured,
+    ours.CorruptedCopies: _wrapper,
+    ours.VirtualExamples: _wrapper,
+    ours.VirtualSupportVectors: _wrapper,
+    ours.AverageOverMissing: _averaged,
+    ours.ReducedModels: _reduced,
+    ours.PartitionEnsemble: _partition,
+    Donors: _donors,
+    JointGaussian: _gaussian,
+    TableEncoder: _encoder,
     # parts of fitted models
-    OnlineState: Check(
-        ("w", "b", "scale_w", "scale_b", "lag_w", "lag_b", "t"), _stream
-    ),
-    Cells: Check(
-        (
-            *("names", "words", "times", "means", "scales", "low", "high"),
-            *("owner", "is_number"),
-        ),
-        _cells,
-    ),
-    FullRegression: Check(("covariance",), _full),
-    FactorRegression: Check(("factors", "rest"), _factors),
-    Multiclass: Check(("classes_", "n_weights_"), _multiclass),
-    LinearChain: Check(("labels_", "n_features_", "n_weights_"), _chain),
-    # nothing but parameters, which are checked wherever they are used
-    **dict.fromkeys(
-        [*NOISES.values(), *ATTACKS.values(), Missing, TokenDeletion], Check()
-    ),
+    OnlineState: _stream,
+    Cells: _cells,
+    FullRegression: _full,
+    FactorRegression: _factors,
+    Multiclass: _multiclass,
+    LinearChain: _chain,
+    **dict.fromkeys([*NOISES.values(), *ATTACKS.values()], _nothing),
+    **dict.fromkeys([Missing, TokenDeletion], _nothing),
 }
 CHECKS = {type_name(kind): check for kind, check in _RULES.items()}
-CHECKS["noiseproof.evaluation.scorers.PerturbedScorer"] = Check()  # parameters, too
+CHECKS["noiseproof.evaluation.scorers.PerturbedScorer"] = _nothing  # in searches
