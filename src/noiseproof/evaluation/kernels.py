@@ -271,10 +271,10 @@ def cheapest_changes(
 
     `own` is the index of the class of each row. `model` has weights (k, d), the sizes
     of the numbers behind them (k, d), intercepts (n, k), how far these may be wrong
-    (k,), and who wins a tie: the lowest rank (k,). A changed feature is multiplied by one of
-    the two `factors`. `precision` has the relative rounding of one number, the least
-    number of terms in a score and how many come on top, the relative rounding of a
-    feature before that, the least and the largest number to calculate with. `search`
+    (k,), and who wins a tie: the lowest rank (k,). A changed feature is multiplied by
+    one of the two `factors`. `precision` has the relative rounding of one number, the
+    least number of terms in a score and how many come on top, the relative rounding of
+    a feature before that, the least and the largest number to calculate with. `search`
     says whether all values are 0 or 1, whether they are whole numbers, and how many
     branches to search where they are not 0 or 1. The entries whose change does it are
     marked in `changed`. Returns that value, or a lower bound of it, and whether it is
