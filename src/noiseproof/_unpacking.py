@@ -24,7 +24,7 @@ def check_unpacked(
 
 
 def check_array(archive: ZipFile, name: str) -> None:
-    """Refuse an array in NPY format that is not as long as its header says."""
+    """Refuse an array of objects, or one that is not as long as its header says."""
     with archive.open(name) as file:
         read = (
             npy.read_array_header_1_0
@@ -33,7 +33,8 @@ def check_array(archive: ZipFile, name: str) -> None:
         )
         shape, _, dtype = read(file)
         length = archive.getinfo(name).file_size - file.tell()
-    # items of size 0 would cost nothing however many there are; objects are refused
-    # when they are read
-    if not dtype.hasobject and math.prod(shape) * max(dtype.itemsize, 1) != length:
+    if dtype.hasobject:
+        raise ValueError("it holds objects, which only code from the file could make.")
+    # items of size 0 would cost nothing however many there are
+    if math.prod(shape) * max(dtype.itemsize, 1) != length:
         raise ValueError(f"an array of shape {shape} is not as long as it says.")

@@ -258,7 +258,7 @@ def test_bad_targets_get_one_sentence(tmp_path):
         ({"X": X.astype(str)}, "X must hold numbers"),
         ({"X": np.array([[np.inf]])}, "X holds an infinite value"),
         ({"X": X, "y": np.eye(3)}, "the target 'y' must be one column"),
-        ({"X": np.array([[None]])}, "without running code from it"),
+        ({"X": np.array([[None]])}, "it holds objects, which only code"),
         (
             {"data": [1.0], "indices": [7], "indptr": [0, 1], "shape": [1, 2]},
             "not a CSR",

@@ -386,9 +386,7 @@ def _read_npz(path: Path) -> Table:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise TableError(
-            f"{path} cannot be read as NPZ without running code from it: {error}"
-        ) from error
+        raise TableError(f"{path} cannot be read as NPZ: {error}") from error
     X = _check_matrix(_features(arrays, path), path)
     if "y" not in arrays:
         return Table(X)
