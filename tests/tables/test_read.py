@@ -237,6 +237,21 @@ def test_npz_files_that_would_take_all_memory(tmp_path):
         read_table(path)
 
 
+def test_damaged_npz_files_get_one_sentence(tmp_path, rng):
+    path = tmp_path / "t.npz"
+    np.savez_compressed(path, X=rng.normal(size=(20, 3)), y=np.arange(20))
+    whole, refused = path.read_bytes(), 0
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            read_table(path)
+        except TableError:
+            refused += 1
+    assert refused > 100
+
+
 def test_bad_targets_get_one_sentence(tmp_path):
     path = written(tmp_path / "t.csv", "height,weight,kind\n1,2,3\n")
     with pytest.raises(TableError, match=r"no column 'heights'; did you mean 'height'"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,6 +23,8 @@ from noiseproof._unpacking import check_array, check_unpacked
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
 _DELIMITERS = b",;\t"
+# what damaged archives make zipfile and NumPy raise; encrypted ones are RuntimeErrors
+_UNREADABLE = (ValueError, OSError, EOFError, RuntimeError, BadZipFile, zlib.error)
 _PARTS = {"data", "indices", "indptr", "shape"}
 # A sparse file may have so many features in any case, and so many for each entry; a
 # single large index must not take all memory.
@@ -385,7 +388,7 @@ def _read_npz(path: Path) -> Table:
                 check_array(archive, name)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
+    except _UNREADABLE as error:
         raise TableError(f"{path} cannot be read as NPZ: {error}") from error
     X = _check_matrix(_features(arrays, path), path)
     if "y" not in arrays:
