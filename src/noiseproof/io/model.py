@@ -103,9 +103,9 @@ def save(
     name = type(model).__name__
     try:
         payload = _archived(_on_host(model))
-        refused = _untrusted(payload, trusted)
+        types, refused = _types(payload, trusted)
         if not refused:
-            _read(payload)  # whatever is written can be read
+            _read(payload, types)  # whatever is written can be read
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error
     if refused:
@@ -199,26 +199,25 @@ def load_with_notes(
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
     """What an archive of skops holds, if it holds nothing that is not trusted."""
     _guarded(name, check_archive, payload)
-    refused = _guarded(name, _untrusted, payload, trusted)
+    types, refused = _guarded(name, _types, payload, trusted)
     if refused:
         raise FileFormatError(
             f"{name} was not loaded: it holds {_listed(refused)}, which load does not "
             "trust."
         )
-    return _guarded(name, _read, payload)
+    return _guarded(name, _read, payload, types)
 
 
-def _untrusted(payload: bytes, trusted: Iterable[Any]) -> set[str]:
-    """Full names of the types in an archive that must not be made."""
+def _types(payload: bytes, trusted: Iterable[Any]) -> tuple[list[str], set[str]]:
+    """Names of types in an archive that skops asks about; those not to be made."""
     own = {kind if isinstance(kind, str) else type_name(kind) for kind in trusted}
-    found = set(_skops().get_untrusted_types(data=payload))
-    return found - _trusted_types() - own
+    found: list[str] = _skops().get_untrusted_types(data=payload)
+    return found, set(found) - _trusted_types() - own
 
 
-def _read(payload: bytes) -> Any:
-    """The model in an archive whose types are trusted, if it fits together."""
-    sio = _skops()
-    model = sio.loads(payload, trusted=sio.get_untrusted_types(data=payload))
+def _read(payload: bytes, types: list[str]) -> Any:
+    """The model in an archive, of trusted types, if it fits together."""
+    model = _skops().loads(payload, trusted=types)
     check_model(model)
     return model
 

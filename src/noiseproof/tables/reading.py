@@ -218,12 +218,8 @@ def _read_parquet(
 def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            types.is_integer, types.is_floating, types.is_boolean, types.is_null
-        )
-    )  # fmt: skip
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    return any(is_kind(kind) for is_kind in numbers)
 
 
 def _delimiter(path: Path) -> str:
