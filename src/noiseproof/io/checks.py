@@ -259,21 +259,15 @@ def _averaged(state: State) -> Conditions:
     if linear is None:
         return
     yield "linear_", isinstance(law, JointGaussian) and isinstance(linear, dict)
-    yield "linear_", linear.keys() == {"coef", "intercept", "flat", "link"}
-    coef, k = linear["coef"], np.shape(linear["intercept"])
-    yield "linear_", len(k) == 1 and fits(coef, (*k, d)) and fits(coef[:, 0], k)
-    yield "linear_", fits(linear["intercept"], k)
-    yield (
-        "linear_",
-        linear["flat"] in (True, False) and (k == (1,) or not linear["flat"]),
-    )
-    yield "linear_", linear["link"] in (None, *ours.LINKS)
+    yield "linear_", list(linear) == ["coef", "intercept", "flat", "link"]
+    coef, intercept, flat, link = linear.values()
+    k = np.shape(intercept)
+    yield "linear_", len(k) == 1 and fits(coef, (*k, d)) and fits(intercept, k)
+    yield "linear_", flat is False or (flat is True and k == (1,))
+    yield "linear_", link in (None, *ours.LINKS)
     if "classes_" in state:
-        yield "linear_", k[0] == n_scores(state)
-        yield (
-            "linear_",
-            linear["link"] is None or ((linear["link"] == "expit") == (k == (1,))),
-        )
+        yield "linear_", k == (n_scores(state),)
+        yield "linear_", link is None or (link == "expit") == (k == (1,))
 
 
 def _cells(state: State) -> Conditions:
