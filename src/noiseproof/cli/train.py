@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from noiseproof._private import IMPUTER_ROWS
 from noiseproof.cli.cluster import (
     ClusterOption,
     Files,
@@ -40,8 +39,6 @@ from noiseproof.cli.tune import choices, judged
 from noiseproof.cli.tune import tune as tuned
 
 _EXPECTED = ("missing", 0.3)  # what a model is judged for if nothing is said
-# attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
-_KEPT_ROWS = ("rows_", IMPUTER_ROWS, "support_vectors_")
 _OPTIONS = {"C": "--C"} | {
     name: f"--{name}" for name in ("noise", "budget", "attack", "groups")
 }
@@ -434,12 +431,15 @@ def _show_contest(judged: Any, rows: int, model: Any, output: Path | None) -> No
 
 def _holds_rows(part: Any) -> bool:
     """Whether rows of the training are part of a model, or of a part of it."""
+    from noiseproof._private import IMPUTER_ROWS
+
     if isinstance(part, list | tuple):
         return any(map(_holds_rows, part))
     if not hasattr(part, "__dict__"):
         return False
     own = vars(part)
-    if any(name in own for name in _KEPT_ROWS):
+    # of Donors and ReducedModels, imputers and kernel machines
+    if own.keys() & {"rows_", IMPUTER_ROWS, "support_vectors_"}:
         return True
     inner = [v for v in own.values() if isinstance(v, list | tuple) or _is_model(v)]
     return any(map(_holds_rows, inner))
