@@ -87,7 +87,7 @@ def test_a_storage(data, monkeypatch):
 
 
 def test_a_solver(data, monkeypatch):
-    def halfway(start, stop):
+    def halfway(start, plan, stop):
         """One step of the majoriser, half its length."""
         matrix = start.expansion(np.ones(start.shape[0], dtype=bool)).matrix
         steps = np.linalg.solve(matrix, start.gradient[:, :, None])[:, :, 0]

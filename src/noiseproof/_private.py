@@ -1,33 +1,35 @@
-"""What is used of scikit-learn though it is not public there, all in one place.
+"""What is used of other libraries though it is private there, all in one place.
 
-`Interval`, `StrOptions` and `HasMethods` describe legal parameters for
-`BaseEstimator._validate_params`; third-party estimators are expected to use them.
-`validate_parameter_constraints` does the same for the arguments of a function.
-`_check_feature_names_in`, `_check_sample_weight`, `_safe_indexing` and what
-`chosen_columns` reads have no public
-counterpart. Callbacks are scikit-learn's from 1.9 on; before, stand-ins leave methods
-as they are.
+Nothing here is promised by its authors. When a new version of scikit-learn, skops or
+Dask breaks something, this is the file to mend; a test sees to it that no other module
+names what is private elsewhere.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-from sklearn.utils import _safe_indexing
+from sklearn.base import BaseEstimator
+
+# Interval and its like describe legal parameters; the rest has no public counterpart.
+from sklearn.utils import _safe_indexing as _safe_indexing
+from sklearn.utils._param_validation import HasMethods as HasMethods
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
+    validate_parameter_constraints as validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight
+from sklearn.utils.validation import _check_feature_names_in as _check_feature_names_in
+from sklearn.utils.validation import _check_sample_weight as _check_sample_weight
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
 
     WRAPPERS = 1  # frames that `with_callbacks` puts around a method
 except ImportError:  # scikit-learn before 1.9
@@ -41,9 +43,119 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
+# scikit-learn
+
+
+# refuses parameters of an estimator that its `_parameter_constraints` do not allow
+check_parameters = BaseEstimator._validate_params
+
+CALLBACKS = "_skl_callbacks"  # attribute of an estimator that has some
+
+
+def callback_context(estimator: Any) -> Any:
+    """What reports a fit to the callbacks of an estimator."""
+    return estimator._init_callback_context(max_subtasks=None)
+
+
 def chosen_columns(transformer: Any, name: str) -> list[int]:
     """Numbers of the columns that a part of a fitted ColumnTransformer gets."""
     return list(transformer._transformer_to_input_indices[name])
+
+
+def keep_loss(regressor: Any) -> None:
+    """Let a PoissonRegressor whose weights were set keep what its fit would keep."""
+    regressor._base_loss = regressor._get_loss()
+
+
+def metric_functions() -> list[Any]:
+    """The functions behind the named scorers."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    return [get_scorer(name)._score_func for name in get_scorer_names()]
+
+
+IMPUTER_ROWS = "_fit_X"  # attribute in which KNNImputer keeps its training rows
+
+
+class LibsvmState(NamedTuple):
+    """What the compiled loops of SVC, NuSVC, SVR, NuSVR and OneClassSVM read."""
+
+    n_support: Any
+    intercept: Any
+    dual_coef: Any
+    prob_a: Any
+    prob_b: Any
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> LibsvmState | None:
+        """From the attributes of a fitted model, if it is such a model."""
+        names = ("_n_support", "_intercept_", "_dual_coef_", "_probA", "_probB")
+        return cls(*map(state.get, names)) if names[0] in state else None
+
+
+class BoostingState(NamedTuple):
+    """What the compiled loops of HistGradientBoosting read, and what changes that."""
+
+    predictors: Any
+    baseline: Any
+    bin_mapper: Any
+    preprocessor: Any
+    in_fit: Any
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> BoostingState | None:
+        """From the attributes of a fitted model, if it is such a model."""
+        names = (
+            *("_predictors", "_baseline_prediction", "_bin_mapper"),
+            *("_preprocessor", "_in_fit"),
+        )
+        return cls(*map(state.get, names)) if names[0] in state else None
+
+
+def columns_of_a_tree(forest: Any) -> Any:
+    """How many columns an IsolationForest shows to each of its trees."""
+    return vars(forest).get("_max_features")
+
+
+def is_grown(tree: Any) -> bool:
+    """Whether it is the compiled part of a single tree."""
+    return type(tree).__module__ == "sklearn.tree._tree"
+
+
+def grown_nodes() -> Any:
+    """The dtype of the nodes of single trees and of forests."""
+    from sklearn.tree._tree import NODE_DTYPE
+
+    return NODE_DTYPE
+
+
+def boosted_nodes() -> Any:
+    """The dtype of the nodes of HistGradientBoosting's trees."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    return PREDICTOR_RECORD_DTYPE
+
+
+# parts of fitted models of scikit-learn, none of which runs code from a file
+HARMLESS_PARTS = frozenset({
+    "numpy.dtype",
+    "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+    "sklearn.tree._tree.Tree",
+})  # fmt: skip
 
 
 @contextmanager
@@ -65,33 +177,61 @@ def without_array_libraries() -> Iterator[None]:
             del sys.modules[name]
 
 
-def tree_nodes() -> Any:
-    """The dtype of the nodes of HistGradientBoosting's trees."""
-    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
-
-    return PREDICTOR_RECORD_DTYPE
+# skops
 
 
-def grown_nodes() -> Any:
-    """The dtype of the nodes of single trees and of forests."""
-    from sklearn.tree._tree import NODE_DTYPE
-
-    return NODE_DTYPE
+SCHEMA = "schema.json"  # the file of an archive that describes its objects
 
 
-__all__ = [
-    "WRAPPERS",
-    "CallbackSupportMixin",
-    "HasMethods",
-    "Interval",
-    "StrOptions",
-    "_check_feature_names_in",
-    "_check_sample_weight",
-    "_safe_indexing",
-    "chosen_columns",
-    "grown_nodes",
-    "tree_nodes",
-    "validate_parameter_constraints",
-    "with_callbacks",
-    "without_array_libraries",
-]
+class SkopsNode(NamedTuple):
+    """What the description of an object says about itself.
+
+    `id` is the same wherever one object is described; `file` holds an array of kind
+    "dense" or "sparse"; a node of kind "tree" is a tree of scikit-learn.
+    """
+
+    kind: str | None
+    id: Any
+    file: Any
+    below: dict[str, Any]
+
+    @classmethod
+    def of(cls, node: dict[str, Any]) -> SkopsNode:
+        """Read a node; `below` is all that makes two objects equal."""
+        kinds = {"NdArrayNode": "dense", "SparseMatrixNode": "sparse"}
+        kinds |= {"TreeNode": "tree"}
+        own = ("__id__", "file")
+        below = {name: part for name, part in node.items() if name not in own}
+        kind = node.get("__loader__")
+        return cls(
+            kinds.get(kind) if isinstance(kind, str) else None,
+            node.get("__id__"),
+            node.get("file"),
+            below,
+        )
+
+
+def grown_tree(node: Any) -> tuple[list[Any], list[str]]:
+    """What a node of kind "tree" says about itself, and the files of its arrays.
+
+    That is the number of features, of outputs, of nodes and the depth; the files hold
+    the number of classes of each output, the nodes and their values.
+    """
+    features, classes, outputs = node["__reduce__"]["args"]["content"]
+    state = node["content"]["content"]
+    numbers = (features, outputs, state["node_count"], state["max_depth"])
+    arrays = (classes, state["nodes"], state["values"])
+    return [json.loads(n["content"]) for n in numbers], [a["file"] for a in arrays]
+
+
+# Dask
+
+
+def empty_frame(frame: Any) -> Any:
+    """The pandas frame without rows that stands for a frame of Dask."""
+    return frame._meta
+
+
+def client_behind(get: Any) -> Any:
+    """The client of the cluster on which a scheduler computes, None without one."""
+    return getattr(get, "__self__", None)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._private import CALLBACKS, callback_context
+
 Report = Callable[[int, float, float], bool | None]
 
 
@@ -63,8 +65,8 @@ def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Report | None]:
     """
     listeners: list[Report] = []
     context = None
-    if getattr(estimator, "_skl_callbacks", None):
-        context = estimator._init_callback_context(max_subtasks=None)
+    if getattr(estimator, CALLBACKS, None):
+        context = callback_context(estimator)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         listeners.append(_to_callbacks(estimator, context, X, y))
     if estimator.verbose:

@@ -30,7 +30,11 @@ def said(done, code, words):
         ("empty.csv", b"", "is empty"),
         ("names.csv", b"a,kind\n", "has no rows"),
         ("latin.csv", b"a,kind\n\xe9,1\n", "is not UTF-8 text"),
-        ("ragged.csv", b"a,kind\n1,2\n1\n", "xpected 2 columns, got 1"),
+        (
+            "ragged.csv",
+            b"a,kind\n1,2\n1\n",
+            "row 2 has 1 cells",
+        ),
         ("hole.csv", b"a,kind\n1,\n1,\n", "is empty in 2 of 2 rows"),
         ("inf.csv", b"a,kind\n1,2\n2,inf\n", "holds an infinite value"),
         ("table.xls", b"a", "the suffix '.xls' is unknown"),

@@ -170,3 +170,21 @@ def test_a_word_never_seen_is_missing(animals):
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         Donors(**bad).fit(np.eye(4))
+
+
+def test_times_with_a_zone(rng):
+    """They come back in their zone, filled as the same times without one."""
+    times = pd.Series(pd.date_range("2024-03-30", periods=40, freq="h", tz="UTC"))
+    table = pd.DataFrame({"at": times, "n": np.arange(40.0)})
+    zoned = table.assign(at=times.dt.tz_convert("Europe/Berlin"))
+    model = Donors(n_donors=2).fit(zoned)
+    zoned.loc[7, "at"], zoned.loc[9, "n"] = pd.NaT, np.nan
+    filled = model.mean(zoned)
+    assert filled["at"].dtype.tz == zoned["at"].dtype.tz
+    assert (filled["at"].drop(7) == zoned["at"].drop(7)).all()
+    plain = table.assign(at=table["at"].dt.tz_localize(None))
+    other = Donors(n_donors=2).fit(plain)
+    plain.loc[7, "at"], plain.loc[9, "n"] = pd.NaT, np.nan
+    same = other.mean(plain)
+    assert (filled["at"].dt.tz_convert(None) == same["at"]).all()
+    np.testing.assert_array_equal(filled["n"], same["n"])

@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from devices import on_torch, tensors
 from problems import dataset, kind, marginal_models
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
 import noiseproof
@@ -261,6 +263,27 @@ def test_files_and_plain_models_are_numpys(rng, tmp_path):
     ):
         np.testing.assert_allclose(found.decision_function(X), expected, rtol=1e-12)
     assert torch.is_tensor(model.coef_)
+
+
+def test_files_of_pipelines_and_searches(rng, tmp_path):
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    model = make_pipeline(FunctionTransformer(), DropoutLogisticRegression())
+    model.fit(*tensors(X, y))
+    noiseproof.save(model, tmp_path / "model.npf")
+    found = noiseproof.load(tmp_path / "model.npf").decision_function(X)
+    expected = model.decision_function(on_torch(X)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert torch.is_tensor(model[-1].coef_)
+
+
+def test_files_of_weights_that_compress_very_well(rng, tmp_path):
+    """Such a file is not compressed, and written from NumPy's arrays, too."""
+    X = rng.normal(size=(40, 3))
+    model = DropoutRidge().fit(*tensors(X, X[:, 0]))
+    model.n_features_in_, model.coef_ = 10**7, torch.zeros(10**7)
+    del model.missing_in_training_
+    noiseproof.save(model, tmp_path / "model.npf")
+    assert type(noiseproof.load(tmp_path / "model.npf").coef_) is np.ndarray
 
 
 def test_convergence_is_still_warned_of(data):

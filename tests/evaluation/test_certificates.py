@@ -24,11 +24,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import (
     DropoutLogisticRegression,
     DropoutSGDClassifier,
     DropoutSVC,
+    PartitionEnsemble,
     RobustPerceptron,
 )
 from noiseproof.attacks import ATTACKS, FeatureDeletion, FeatureScaling, NormBall
@@ -610,3 +612,33 @@ def test_memory_does_not_grow_with_the_rows(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < X.nbytes
+
+
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_the_model_predicts_the_rows_once(space, rng, monkeypatch):
+    """And one probe of three rows for ties: nothing is asked twice."""
+    X, y = rng.normal(size=(50, 4)), np.arange(50) % 3
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    asked, predict = [], LogisticRegression.predict
+
+    def counted(self, rows):
+        asked.append(len(rows))
+        return predict(self, rows)
+
+    monkeypatch.setattr(LogisticRegression, "predict", counted)
+    certify(model, X, y, space=space)
+    assert sorted(asked) == [3, 50]
+
+
+def test_a_model_that_votes_predicts_once(rng, monkeypatch):
+    X, y = rng.normal(size=(50, 4)), np.arange(50) % 3
+    model = PartitionEnsemble(DecisionTreeClassifier(max_depth=2), n_parts=2).fit(X, y)
+    asked, predict = [], DecisionTreeClassifier.predict
+
+    def counted(self, rows):
+        asked.append(len(rows))
+        return predict(self, rows)
+
+    monkeypatch.setattr(DecisionTreeClassifier, "predict", counted)
+    certify(model, X, y)
+    assert asked == [50, 50]  # by each of the two parts

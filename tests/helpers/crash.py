@@ -22,6 +22,7 @@ def model(version):
     """A model large enough to be caught while it is written."""
     ridge = DropoutRidge()
     ridge.coef_ = np.random.default_rng(version).normal(size=4_000)
+    ridge.n_features_in_, ridge.intercept_ = len(ridge.coef_), 0.0
     ridge.version_ = version
     return ridge
 

@@ -5,14 +5,35 @@ import pandas as pd
 import pytest
 from problems import dataset, kind, noises
 from same import assert_same
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    IsolationForest,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import noiseproof
-from noiseproof import DropoutLogisticRegression, DropoutSVC
+from noiseproof import (
+    AverageOverMissing,
+    CorruptedCopies,
+    DropoutLogisticRegression,
+    DropoutSVC,
+    PartitionEnsemble,
+    ReducedModels,
+)
 from noiseproof.attacks import ATTACKS, FeatureDeletion
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.evaluation import perturbed_scorer
@@ -48,6 +69,52 @@ def test_models_before_fit_and_of_float32(name, rng, tmp_path):
     X, y = dataset(model, rng)
     model.fit(X.astype(np.float32), y)
     assert_same(again(model, tmp_path), model)
+
+
+TREE, GUESS = DecisionTreeClassifier(max_depth=3), DropoutLogisticRegression()
+NESTED = {
+    "partition": PartitionEnsemble(TREE),
+    "partition of forests": PartitionEnsemble(ExtraTreesClassifier(2), n_parts=2),
+    "averaged": AverageOverMissing(TREE, "donors"),
+    "averaged frozen": AverageOverMissing(FrozenEstimator(TREE)),
+    "reduced": ReducedModels(TREE, max_patterns=1),
+    "copies": CorruptedCopies(TREE),
+    "chain": ClassifierChain(TREE),
+    "vote": VotingClassifier([("tree", TREE), ("linear", GUESS)]),
+    "votes of trees": VotingClassifier([("one", TREE), ("other", TREE)]),
+    "stack": StackingClassifier([("tree", TREE), ("linear", GUESS)], TREE, cv=2),
+    "bagging": BaggingClassifier(TREE, 3, max_features=2),
+    "boosting": AdaBoostClassifier(TREE, n_estimators=2),
+    "one against rest": OneVsRestClassifier(TREE),
+    "calibrated": CalibratedClassifierCV(TREE, cv=2),
+    "isolation": IsolationForest(n_estimators=3, max_features=2),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_trees_within_other_models(name, rng, tmp_path):
+    """What is saved can be loaded: trees in a list are no forest."""
+    model, X = clone(NESTED[name]), rng.normal(size=(60, 4))
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
+    if name == "averaged frozen":
+        model = AverageOverMissing(FrozenEstimator(clone(TREE).fit(X, y)))
+    model.fit(X, np.eye(3, dtype=int)[y] if name == "chain" else y)
+    if name in ("partition", "averaged", "averaged frozen", "reduced"):
+        X = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+        model.predict(X)  # patterns of missing columns get their models now
+    back = again(model, tmp_path)
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+def test_a_failed_save_leaves_the_old_file(rng, tmp_path):
+    """A model that load would refuse, as its attributes were changed by hand."""
+    path = tmp_path / "model.npf"
+    noiseproof.save(Gaussian(0.5), path)
+    model = DropoutSVC().fit(np.eye(4), [0, 1, 0, 1])
+    model.coef_ = model.coef_[:, :-1]
+    with pytest.raises(TypeError, match=r"DropoutSVC cannot be saved: coef_ of its"):
+        noiseproof.save(model, path)
+    assert noiseproof.load(path).scale == 0.5
 
 
 @pytest.mark.parametrize("noise", noises(5))

@@ -25,6 +25,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from noiseproof._private import client_behind, empty_frame
 from noiseproof._rows.base import Array, Design
 from noiseproof._rows.matrices import canonical, density, missing_features, values
 from noiseproof._rows.reading import as_design, is_lazy, to_free
@@ -237,7 +238,7 @@ def check_blocks(X: Any, *, numeric: bool = True) -> Any:
                 f"Column {words[0]!r} of X holds no numbers (its dtype is "
                 f"{X.dtypes[words[0]]}); drop it or encode it."
             )
-        return X._meta
+        return empty_frame(X)
     if not hasattr(X, "chunks") or X.ndim != 2 or np.isnan(X.shape[1]):
         raise ValueError(
             "X must be a Dask array of two dimensions, with a known number of columns, "
@@ -435,7 +436,7 @@ def _results(graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
     from dask.base import get_scheduler
 
     get = get_scheduler() or dask.threaded.get
-    client = getattr(get, "__self__", None)
+    client = client_behind(get)
     if client is None:
         return list(get(graph, keys))
     from concurrent.futures import CancelledError

@@ -197,6 +197,23 @@ def diagonal(
 
 
 @compiled_in_any_order
+def _scatter(row, labels, table, columns, sums, pulls, squared, width):
+    """Add a row's part of a product to the last column of the table."""
+    indices, data, start, stop, offset = row
+    pull_m, pull_v, own = pulls
+    for t in range(start, stop):
+        j = indices[t - offset]
+        x = numba.float64(data[t])
+        pull = pull_m + _times_s(
+            *(pull_v, x, squared, table, columns * j + 1, labels, sums, 2, 0, j, width)
+        )
+        if labels is not None:
+            pull = pull + own * lanes(sums, 2 * labels[j] + 1, width)
+        place = columns * j + columns - 1
+        put_lanes(table, place, lanes(table, place, width) + x * pull)
+
+
+@compiled_in_any_order
 def product(
     indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
     P, S, T, mm, mv, vv, hv, constants, squared, out, totals,
@@ -216,11 +233,10 @@ def product(
             offset = start * repeated
             a = zero(width)
             e = zero(width)
+            row = indices, data, start, stop, offset
             if labels is not None:
-                row = indices, data, start, stop, offset
                 _sum_groups(row, labels, table, 4, 1, sums, 2, 0, width)
                 _sum_groups(row, labels, table, 4, 2, sums, 2, 1, width)
-                own = 2.0 * column(hv, i, k, k_hi, width)
             for t in range(start, stop):
                 j = indices[t - offset]
                 x = numba.float64(data[t])
@@ -237,18 +253,9 @@ def product(
             pull_v = h * a + column(vv, i, k, k_hi, width) * e
             sum_m = sum_m + pull_m
             sum_v = sum_v + pull_v
-            pull_v = 2.0 * pull_v
-            for t in range(start, stop):
-                j = indices[t - offset]
-                x = numba.float64(data[t])
-                pull = pull_m + _times_s(
-                    *(pull_v, x, squared, table, columns * j + 1),
-                    *(labels, sums, 2, 0, j, width),
-                )
-                if labels is not None:
-                    pull = pull + own * lanes(sums, 2 * labels[j] + 1, width)
-                place = columns * j + columns - 1
-                put_lanes(table, place, lanes(table, place, width) + x * pull)
+            own = 2.0 * column(hv, i, k, k_hi, width)
+            pulls = pull_m, 2.0 * pull_v, own
+            _scatter(row, labels, table, columns, sums, pulls, squared, width)
             if labels is not None:
                 _clear_groups(row, labels, sums, 2, width)
         _collect(table, k, k_hi, width, columns, columns - 1, out)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from noiseproof.conditionals.base import Conditional, Draws
-from noiseproof.conditionals.cells import Cells
+from noiseproof.conditionals.cells import Cells as Cells
 from noiseproof.conditionals.cells import has_words as has_words
 from noiseproof.conditionals.cells import holes as holes
 from noiseproof.conditionals.cells import warn_of_many_words as warn_of_many_words
 from noiseproof.conditionals.donors import Donors
 from noiseproof.conditionals.joint_gaussian import JointGaussian
-from noiseproof.conditionals.regression import FactorRegression, FullRegression
+from noiseproof.conditionals.regression import FactorRegression as FactorRegression
+from noiseproof.conditionals.regression import FullRegression as FullRegression
 from noiseproof.conditionals.rounding import first_best as first_best
 
 CONDITIONALS: dict[str, type[Conditional]] = {
     "donors": Donors,
     "joint-gaussian": JointGaussian,
 }
-PARTS = (Cells, FactorRegression, FullRegression)  # of fitted ones, for safe files
 
 __all__ = [
     "CONDITIONALS",

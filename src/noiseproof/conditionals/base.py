@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._private import check_parameters
 from noiseproof.conditionals.cells import Cells
 
 Array = NDArray[Any]
@@ -70,7 +71,7 @@ class Conditional(BaseEstimator, ABC):
         self : Conditional
             Fitted.
         """
-        self._validate_params()
+        check_parameters(self)
         self.cells_ = Cells(X)
         self._fit(self.cells_.codes(X))
         return self

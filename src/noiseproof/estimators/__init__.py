@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from noiseproof.estimators.average_over_missing import AverageOverMissing
+from noiseproof.estimators.averaging import LINKS as LINKS
 from noiseproof.estimators.corrupted_copies import CorruptedCopies
 from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression

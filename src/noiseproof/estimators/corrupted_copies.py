@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
-from noiseproof._private import HasMethods, Interval
+from noiseproof._private import HasMethods, Interval, check_parameters
 from noiseproof._rows import (
     as_container,
     as_dense,
@@ -111,7 +111,7 @@ class CorruptedCopies(Delegator):
 
         {(X, y, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         noise, base = as_noise(self.noise), self._base()
         noise.check()
         X, y = read_training(self, X, y)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from noiseproof._docs import shared_docs
 from noiseproof._marginal import OnlineState, Patience
-from noiseproof._private import Interval, StrOptions
+from noiseproof._private import Interval, StrOptions, check_parameters
 from noiseproof._rows import (
     Array,
     read_training,
@@ -199,7 +199,7 @@ class DropoutSGDClassifier(LinearClassifier):
 
         {(X, y, classes, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         first = not hasattr(self, "_state")
         X, y = read_training(self, X, y, reset=first)
         if first:
@@ -229,7 +229,7 @@ class DropoutSGDClassifier(LinearClassifier):
 
         {(X, y) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         again = self.warm_start and hasattr(self, "_state")
         X, y = read_training(self, X, y, reset=not again)
         labels = self._encode(y)

@@ -31,6 +31,7 @@ from noiseproof._private import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    check_parameters,
     with_callbacks,
 )
 from noiseproof._rows import (
@@ -236,7 +237,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
 
         {(X, y, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         self._check_combination()
         for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
             self.__dict__.pop(name, None)  # an earlier fit may have had another kernel

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
+from noiseproof._private import check_parameters
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
@@ -51,7 +52,7 @@ class KnownMissing(Delegator):
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         """X, y and weights; a frozen estimator needs no y."""
-        self._validate_params()
+        check_parameters(self)
         base = self._base()
         frozen = isinstance(base, FrozenEstimator)
         if frozen and y is None:

@@ -26,6 +26,7 @@ from noiseproof._private import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    check_parameters,
     with_callbacks,
 )
 from noiseproof._rows import (
@@ -161,7 +162,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise]:
         """Loss and noise from the parameters, or one clear sentence."""
-        self._validate_params()
+        check_parameters(self)
         expectation = getattr(self, "expectation", "exact")
         options = {name: getattr(self, name) for name in self._loss_parameters}
         loss = make_loss(self._loss, expectation, **options)

@@ -22,7 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
-from noiseproof._private import HasMethods, Interval, StrOptions
+from noiseproof._private import HasMethods, Interval, StrOptions, check_parameters
 from noiseproof._rows import (
     READ,
     DenseBlock,
@@ -53,6 +53,7 @@ class VoteCertificates(NamedTuple):
     budget: Array  # no change of fewer features changes the prediction
     deletion_budget: Array  # no deletion (NaN) of fewer features does
     unit: str  # "features" or "groups": what is counted
+    prediction: NDArray[Any]  # class labels, as `predict` gives them
 
 
 @shared_docs
@@ -177,7 +178,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         {(X, y, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         base = self._base()
         if not is_classifier(base):
             raise TypeError(
@@ -324,16 +325,17 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         certificates : VoteCertificates
             `budget` for arbitrary changes, `deletion_budget` for cells that become NaN
-            (at least as high), and their `unit`.
+            (at least as high), their `unit`, and the `prediction`.
         """
         counts = self._counts(X)
         budget = budget_of_changes(counts)
         deletion = budget_of_abstentions(counts)
-        if self._reads_missing(self.estimators_[0]):
+        if any(map(self._reads_missing, self.estimators_)):
             # a part without one of its cells may say anything, but none speaks up anew
             deletion = np.where(counts.any(axis=1), budget, np.inf)
         unit = "features" if self.groups is None else "groups"
-        return VoteCertificates(budget, deletion, unit)
+        prediction = self.classes_[counts.argmax(axis=1)]
+        return VoteCertificates(budget, deletion, unit, prediction)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,6 +23,7 @@ from noiseproof._private import (
     WRAPPERS,
     Interval,
     StrOptions,
+    check_parameters,
     with_callbacks,
 )
 from noiseproof._rows import (
@@ -155,7 +156,7 @@ class RobustLPClassifier(RobustClassifier):
 
         {(X, y, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         X, y = read_training(self, X, y)
         weights = read_weights(sample_weight, X)
         counted = weights > 0

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from noiseproof._deletion import learn_rows
 from noiseproof._docs import shared_docs
-from noiseproof._private import Interval, with_callbacks
+from noiseproof._private import Interval, check_parameters, with_callbacks
 from noiseproof._rows import read_training, remember_missing
 from noiseproof._stop import reporting
 from noiseproof.estimators.robust_base import RobustClassifier
@@ -125,7 +125,7 @@ class RobustPerceptron(RobustClassifier):
 
         {(X, y) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         X, y = read_training(self, X, y)
         labels = self._encode(y)
         self._begin(X, labels)
@@ -148,7 +148,7 @@ class RobustPerceptron(RobustClassifier):
 
         {(X, y, classes) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         first = not hasattr(self, "classes_")
         X, y = read_training(self, X, y, reset=first)
         if first and classes is None:

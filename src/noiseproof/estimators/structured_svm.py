@@ -17,7 +17,7 @@ from noiseproof._invariant import (
     StructuredRisk,
     merge_equal_rows,
 )
-from noiseproof._private import with_callbacks
+from noiseproof._private import check_parameters, with_callbacks
 from noiseproof._rows import read, read_training, read_weights
 from noiseproof.attacks import Attack
 from noiseproof.estimators.invariant_svc import InvariantEstimator
@@ -132,7 +132,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         -------
         {self}
         """
-        self._validate_params()
+        check_parameters(self)
         problem = Multiclass() if self.problem is None else clone(self.problem)
         read = self._read_table if self._tabular else self._read_list
         inputs, outputs, weights = read(X, y, sample_weight)

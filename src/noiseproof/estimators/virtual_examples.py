@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from noiseproof._docs import shared_docs
-from noiseproof._private import HasMethods
+from noiseproof._private import HasMethods, check_parameters
 from noiseproof._rows import read_training, without_zeros
 from noiseproof.attacks import Attack
 from noiseproof.estimators.meta import Delegator, passed_weights
@@ -75,7 +75,7 @@ class VirtualExamples(Delegator):
 
         {(X, y, sample_weight) -> self}
         """
-        self._validate_params()
+        check_parameters(self)
         if self.attack is not None and not self.attack.is_finite:
             raise ValueError(
                 f"{type(self).__name__} needs an attack that lists its candidates, and "

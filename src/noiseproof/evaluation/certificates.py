@@ -137,9 +137,9 @@ def certify(
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
         plain = values is None and attack is None and groups is None
         voted = certified_votes(model, X, space, plain=plain)
-        prediction = np.asarray(model.predict(X))
+        prediction = voted["prediction"]
         correct = None if y is None else prediction == _labels(y, len(prediction))
-        return Certificates(prediction=prediction, correct=correct, **voted)
+        return Certificates(correct=correct, **voted)
     if attack is not None and (values is not None or groups is not None):
         name = "groups" if values is None else "values"
         raise ValueError(f"{name} are for deletion; an attack brings its own.")
@@ -437,24 +437,12 @@ def _together(parts: list[Any], shape: tuple[int, int]) -> Any:
 
 
 class _Precision(NamedTuple):
-    """How exactly a model calculates with some rows.
+    """How exactly a model calculates with some rows."""
 
-    Parameters
-    ----------
-    eps : float
-        Relative rounding of a term of its scores.
-    unit : float
-        Relative rounding of a feature on its way through the scalers.
-    doubts : array of shape (k,)
-        How far what the scalers add to the scores may be wrong.
-    tiny, huge : float
-        The least and the largest number that is calculated with.
-    """
-
-    eps: float
-    unit: float
-    doubts: Array
-    tiny: float
+    eps: float  # relative rounding of a term of its scores
+    unit: float  # relative rounding of a feature on its way through the scalers
+    doubts: Array  # (k,): how far what the scalers add to the scores may be wrong
+    tiny: float  # the least and the largest number that is calculated with
     huge: float
 
     @classmethod

@@ -269,31 +269,16 @@ def cheapest_changes(
 ):
     """The least total value of features whose change takes the class from each row.
 
-    Parameters
-    ----------
-    indptr, indices, data, own : arrays
-        Rows as CSR, and the index of the class of each.
-    model : (coef, sizes, intercepts, doubts, rank)
-        Weights (k, d), the sizes of the numbers behind them (k, d), intercepts (n, k),
-        how far these may be wrong (k,), and who wins a tie: the lowest rank (k,).
-    values : array of shape (d,)
-        What changing a feature costs.
-    factors : (low, high)
-        What a changed feature is multiplied by, one of the two.
-    precision : (eps, terms, more, unit, tiny, huge)
-        Relative rounding of one number; the least number of terms in a score and how
-        many come on top; relative rounding of a feature before that; the least and the
-        largest number to calculate with.
-    search : (plain, whole, limit)
-        Whether all values are 0 or 1, whether they are whole numbers, and how many
-        branches to search where they are not 0 or 1.
-    changed : array of bool
-        Marks the entries whose change does it.
-
-    Returns
-    -------
-    budget, exact : arrays of shape (n,)
-        That value, or a lower bound of it where it is not exact.
+    `own` is the index of the class of each row. `model` has weights (k, d), the sizes
+    of the numbers behind them (k, d), intercepts (n, k), how far these may be wrong
+    (k,), and who wins a tie: the lowest rank (k,). A changed feature is multiplied by
+    one of the two `factors`. `precision` has the relative rounding of one number, the
+    least number of terms in a score and how many come on top, the relative rounding of
+    a feature before that, the least and the largest number to calculate with. `search`
+    says whether all values are 0 or 1, whether they are whole numbers, and how many
+    branches to search where they are not 0 or 1. The entries whose change does it are
+    marked in `changed`. Returns that value, or a lower bound of it, and whether it is
+    exact, for each row.
     """
     coef, sizes, intercepts, doubts, rank = model
     eps, terms, more, unit, tiny, huge = precision

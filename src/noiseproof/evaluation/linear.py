@@ -33,28 +33,15 @@ _ROUNDING = 1e-4  # scores of a model in single precision
 
 
 class Rounding(NamedTuple):
-    """What decides how far a model's scores may be from exact ones.
+    """What decides how far a model's scores may be from exact ones."""
 
-    Parameters
-    ----------
-    eps : float
-        Relative rounding of the numbers that the model calculates with.
-    sizes : array of shape (k, d)
-        Weights, or what they would be if no parts of them cancelled, where the model
-        adds up such parts: those of its support vectors.
-    terms : int
-        Number of these parts.
-    shifts : array of shape (k,)
-        Sum of what the scalers add to the scores, without its signs.
-    underflows : array of shape (k,)
-        What the smallest number that a scaler can tell from zero adds to the scores.
-    """
-
-    eps: float
+    eps: float  # relative rounding of the numbers that the model calculates with
+    # (k, d): weights, or what they would be if no parts of them cancelled, where the
+    # model adds up such parts: those of its support vectors
     sizes: Array
-    terms: int
-    shifts: Array
-    underflows: Array
+    terms: int  # number of these parts
+    shifts: Array  # (k,): sum of what the scalers add to the scores, without its signs
+    underflows: Array  # (k,): what the smallest numbers of the scalers add to them
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,23 +146,11 @@ class LinearView:
     def agreed(
         self, rows: Any, prediction: Any, unit: float = 0.0, doubt: float = 0.0
     ) -> NDArray[np.int64]:
-        """Index of each class that the model predicts, where the scores say the same.
+        """Index of the class that the model predicts for each of `rows`.
 
-        Parameters
-        ----------
-        rows : array or CSR matrix
-            As `rows` returns them.
-        prediction : array-like of shape (n,)
-            What the model itself predicts for them.
-        unit : float, default=0.0
-            Relative rounding of features on their way through the scalers.
-        doubt : float, default=0.0
-            How far the scalers may put a score wrong besides.
-
-        Returns
-        -------
-        own : array of int of shape (n,)
-            Rows of `coef`.
+        Its scores must say the same, but for rounding: `unit` is the relative rounding
+        of features on their way through the scalers, and `doubt` how far these may put
+        a score wrong besides.
         """
         own, scores = self.encode(prediction), self.scores(rows)
         at_odds = np.flatnonzero(self.chosen(scores) != own)
@@ -322,35 +297,35 @@ def _parts(model: Any, coef: Array) -> tuple[Array, int]:
 
 
 def _tie_rank(model: Any, intercept: Array, classes: Any) -> NDArray[np.int64]:
-    """`LinearView.rank`, asked from the model: who wins if all are equal.
+    """`LinearView.rank`, asked from the model: who wins if all scores are equal.
 
-    They are in a row of zeros for a copy of the model without weights, if the copy
-    obeys the intercepts that it is given, and for a model with equal intercepts.
+    A copy with weights c of the first feature and intercepts -c has the scores -c, 0
+    and c where that feature is 0, 1 and 2: the first class wins, all are equal, the
+    last class wins. If the copy does not obey, as its weights are derived from what it
+    really keeps, a row of zeros tells, where all intercepts are equal.
     """
-    model = copy(model)
+    model, unknown = copy(model), np.zeros(len(classes), dtype=np.int64)
     vars(model).pop("feature_names_in_", None)  # it is asked about an array
     n_scores, d = np.atleast_2d(model.coef_).shape
-    zeros, first = np.zeros((1, d)), np.arange(len(classes))
-    last_favoured = np.eye(n_scores)[-1]
-    first_favoured = np.eye(n_scores)[0] if n_scores > 1 else -last_favoured
-    winners = []
+    weights, rows = np.zeros((n_scores, d)), np.zeros((3, d))
+    weights[:, 0] = np.arange(n_scores) if n_scores > 1 else 1.0
+    rows[:, 0] = np.arange(3)
     try:
-        model.coef_ = np.zeros((n_scores, d))
-        for favoured in (first_favoured, last_favoured, 0 * first_favoured):
-            model.intercept_ = favoured
-            winners.append(model.predict(zeros)[0])
-    except AttributeError:  # the weights are derived from what the model really keeps
+        model.coef_, model.intercept_ = weights, -weights[:, 0]
+        first, equal, last = model.predict(rows)
+    except AttributeError:
         if np.ptp(intercept):
-            return np.zeros_like(first)
-        winners = [classes[0], classes[-1], model.predict(zeros)[0]]
-    if np.ndim(winners[-1]):
+            return unknown
+        (equal,), first, last = model.predict(0 * rows[:1]), classes[0], classes[-1]
+    if np.ndim(equal):
         raise TypeError(
             f"{type(model).__name__} predicts several labels for each row; only models "
             "with one class per row can be seen as weights of classes."
         )
-    if winners[:2] != [classes[0], classes[-1]] or winners[2] not in winners[:2]:
-        return np.zeros_like(first)
-    return first if winners[2] == classes[0] else first[::-1].copy()
+    if [first, last] != [classes[0], classes[-1]] or equal not in (first, last):
+        return unknown
+    rank = np.arange(len(classes))
+    return rank if equal == first else rank[::-1].copy()
 
 
 def _affine(steps: Steps, d: int) -> tuple[Array, Array, Array, Array]:

@@ -91,12 +91,7 @@ class Delete(Perturbation):
         return at
 
     def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
-        wrong = [level for level in levels if not 0 <= level <= 1]
-        if wrong:
-            raise ValueError(
-                f"With perturb={self.name!r} levels are probabilities from 0 to 1; got "
-                f"{wrong[0]!r}."
-            )
+        _check_shares(levels, f"perturb={self.name!r}")
 
 
 class MissingCells(Delete):
@@ -164,12 +159,7 @@ class DeleteGroups(Perturbation):
                 "Outages of groups need groups, such as "
                 "groups={'arm': ['a', 'b'], 'leg': ['c']}."
             )
-        wrong = [level for level in levels if not 0 <= level <= 1]
-        if wrong:
-            raise ValueError(
-                "With outages of groups levels are probabilities from 0 to 1; got "
-                f"{wrong[0]!r}."
-            )
+        _check_shares(levels, "outages of groups")
 
 
 class MissingGroups(DeleteGroups):
@@ -277,6 +267,14 @@ def _blocks(starts: Any) -> Iterator[tuple[int, int]]:
     n = len(starts) - 1
     step = int(max(1, _BLOCK * n // max(1, starts[-1])))
     return pairwise([*starts[:n:step], starts[n]])
+
+
+def _check_shares(levels: Sequence[float], what: str) -> None:
+    wrong = [level for level in levels if not 0 <= level <= 1]
+    if wrong:
+        raise ValueError(
+            f"With {what} levels are probabilities from 0 to 1; got {wrong[0]!r}."
+        )
 
 
 def _no_holes(deleted_as: str, who: str) -> None:

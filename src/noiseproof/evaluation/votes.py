@@ -15,6 +15,7 @@ from sklearn.preprocessing import (
 )
 
 from noiseproof._pipelines import transform, unwrap
+from noiseproof.evaluation.linear import check_space
 
 # what they make of a feature depends on no other, and a missing one stays missing
 BY_FEATURE = (
@@ -31,8 +32,7 @@ def certified_votes(model: Any, X: Any, space: str, *, plain: bool) -> dict[str,
             "each; they take neither values nor an attack; groups are those of the "
             "ensemble."
         )
-    if space not in ("input", "model"):
-        raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
+    check_space(space)
     steps, voters = unwrap(model)
     for _, step in steps:
         if space == "input" and not isinstance(step, BY_FEATURE):

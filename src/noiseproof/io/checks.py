@@ -1,189 +1,78 @@
-"""What a file from a stranger may hold: bounded before it is built, checked after.
+"""What a loaded model must look like: arrays that fit together, legal parameters.
 
-skops sees to it that only trusted types are made. It does not see to it that reading
-ends, that a small file stays small in memory, or that the arrays of a model fit
-together, on which compiled loops rely.
+skops makes only trusted types, but gives them whatever attributes a file names, and
+`predict` and the compiled loops below it rely on these. `CHECKS` lists those types of
+ours that a file may hold: what has no check cannot be saved.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import isfunction
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
+from scipy.linalg import eigvalsh
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
 
-from noiseproof._private import grown_nodes, tree_nodes
+from noiseproof import estimators as ours
+from noiseproof._marginal import OnlineState
+from noiseproof._private import LibsvmState, check_parameters
 from noiseproof._rows import check_indices
+from noiseproof.attacks import ATTACKS
+from noiseproof.conditionals import (
+    Cells,
+    Conditional,
+    Donors,
+    FactorRegression,
+    FullRegression,
+    JointGaussian,
+)
+from noiseproof.groups import Groups
+from noiseproof.io.compiled import (
+    Conditions,
+    State,
+    compiled,
+    fits,
+    n_labels,
+    n_scores,
+    takes,
+)
+from noiseproof.noise import NOISES, Missing
+from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
+from noiseproof.tables import TableEncoder
 
-# What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
-# many times its size, and to so many bytes in any case; `save` does not compress what
-# would go beyond that.
-_RATIO = 64
-_SMALL = {"description": 2**23, "content": 2**26}
-_DEPTH = 200  # levels of JSON; each object has two
-_BRACKET = 20  # bytes for each bracket of the description; skops needs more than 100
-
-
-def check_archive(payload: bytes) -> None:
-    """Refuse an archive that would grow, branch or nest out of all proportion."""
-    with ZipFile(io.BytesIO(payload)) as archive:
-        sizes = {info.filename: info.file_size for info in archive.infolist()}
-        schema = sizes.get("schema.json", 0)
-        _check_size(schema, payload, "description")
-        _check_size(sum(i.file_size for i in archive.infolist()), payload, "content")
-        text = archive.read("schema.json")
-        if text.count(b"{") + text.count(b"[") > 1000 + len(text) / _BRACKET:
-            raise ValueError("its description has too many parts for its length.")
-        description = _Description(json.loads(text))
-        del text
-        total = schema
-        for loader, name in description.files:
-            total += sizes.get(name, 0)
-            _check_size(total, payload, "content")
-            total += _check_file(archive, name, loader)
-            _check_size(total, payload, "content")
-        for tree in description.trees:
-            _check_grown(archive, tree)
-
-
-def _check_size(size: int, payload: bytes, what: str) -> None:
-    if size > _SMALL[what] + _RATIO * len(payload):
-        raise ValueError(
-            f"its {what} would unpack from {len(payload):,} to {size:,} bytes, which "
-            "no saved model does."
-        )
-
-
-def _check_file(archive: ZipFile, name: str, loader: str) -> int:
-    """What the file of an array promises must be there; returns what it unpacks to."""
-    if loader == "SparseMatrixNode":
-        with ZipFile(io.BytesIO(archive.read(name))) as parts:
-            return sum(info.file_size for info in parts.infolist())
-    if loader == "NdArrayNode":
-        with archive.open(name) as file:
-            read = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }[np.lib.format.read_magic(file)]
-            shape, _, dtype = read(file)
-            length = archive.getinfo(name).file_size - file.tell()
-        # no items of size 0, which would cost nothing however many there are
-        if math.prod(shape) * max(dtype.itemsize, 1) != length:
-            raise ValueError(f"an array of shape {shape} is not as long as it says.")
-    return 0
-
-
-def _check_grown(archive: ZipFile, node: Any) -> None:
-    """Refuse a tree of scikit-learn, before it is built, that leads out of itself.
-
-    Its compiled part takes sizes, children and features as they are.
-    """
-    try:
-        d, classes, outputs = node["__reduce__"]["args"]["content"]
-        d, outputs = json.loads(d["content"]), json.loads(outputs["content"])
-        state = node["content"]["content"]
-        count, depth = (
-            json.loads(state[name]["content"]) for name in ("node_count", "max_depth")
-        )
-        classes, nodes, values = (
-            np.load(io.BytesIO(archive.read(part["file"])), allow_pickle=False)
-            for part in (classes, state["nodes"], state["values"])
-        )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ValueError("a tree is not described as scikit-learn's are.") from error
-    whole = all(type(n) is int and n >= 0 for n in (d, outputs, count, depth))
-    good = (
-        whole
-        and _fits(classes, (outputs,))
-        and classes.dtype == np.intp
-        and outputs > 0
-        and classes.min() > 0
-        and nodes.dtype == grown_nodes()
-        and nodes.shape == (count,)
-        and _fits(values, (count, outputs, int(classes.max())))
-        and values.dtype == np.float64
-        and _depth_of(nodes, d) == depth
-    )
-    if not good:
-        raise ValueError("the nodes of a tree do not fit together.")
-
-
-def _depth_of(nodes: Any, d: int) -> int:
-    """Steps on the longest way down, or -1 if a way leads out of the nodes or back."""
-    left, right = nodes["left_child"], nodes["right_child"]
-    parents = np.flatnonzero((left != -1) | (right != -1))
-    children = np.stack([left[parents], right[parents]])
-    features = nodes["feature"][parents]
-    ends = np.all((children > parents) & (children < len(nodes)))
-    if not (len(nodes) and ends and np.all((features >= 0) & (features < d))):
-        return -1
-    depth = np.zeros(len(nodes), dtype=np.int64)
-    for parent, low, high in zip(parents.tolist(), *children.tolist(), strict=True):
-        below = depth[parent] + 1
-        depth[low], depth[high] = max(depth[low], below), max(depth[high], below)
-    return int(depth.max())
-
-
-class _Description:
-    """The tree of objects that skops would build, walked once.
-
-    skops writes an object in full wherever it occurs. A file in which one occurrence
-    is shorter than another could make it walk in circles, or along more paths than
-    there are atoms.
-    """
-
-    def __init__(self, tree: Any):
-        self.files: list[tuple[str, str]] = []
-        self.trees: list[Any] = []
-        self._shapes: dict[Any, int] = {}
-        self._known: dict[Any, int] = {}
-        self._shape(tree, 0)
-
-    def _shape(self, node: Any, depth: int) -> int:
-        """A number for the node and all below it, the same for equal ones."""
-        if depth > _DEPTH:
-            raise ValueError(f"its description is more than {_DEPTH} levels deep.")
-        key: Any = node
-        if isinstance(node, list):
-            key = (list, *(self._shape(part, depth + 1) for part in node))
-        elif isinstance(node, dict):
-            key = (dict, *(
-                (name, self._shape(part, depth + 1))
-                for name, part in node.items()
-                if name not in ("__id__", "file")
-            ))  # fmt: skip
-            if node.get("__loader__") == "TreeNode":
-                self.trees.append(node)
-            if "file" in node:
-                self.files.append((node.get("__loader__", ""), node["file"]))
-        shape = self._shapes.setdefault(key, len(self._shapes))
-        own = node.get("__id__") if isinstance(node, dict) else None
-        if own and self._known.setdefault(own, shape) != shape:
-            raise ValueError("its description gives one object twice, in two ways.")
-        return shape
+_MOST_DRAWS = 10_000  # of a row; a million of them could take gigabytes
+_TIMES = (None, "datetime64[us]", "timedelta64[us]")
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model, or a part of one, whose arrays do not fit together."""
+    """Refuse a model, or a part of one, that does not fit together."""
     for part in _parts(model):
         check_indices(part)
         state = getattr(part, "__dict__", None)
-        if isinstance(state, dict) and not isinstance(part, type):
-            hidden = [n for n in state if isfunction(getattr(type(part), n, None))]
-            if hidden:  # such as the one that checks the width of X
-                raise ValueError(
-                    f"{hidden[0]} of its {type(part).__name__} hides a method."
-                )
-            wrong = _misfit(state)
-            if wrong:
-                raise ValueError(
-                    f"{wrong} of its {type(part).__name__} does not fit the rest."
-                )
+        if not isinstance(state, dict) or isinstance(part, type):
+            continue
+        kind = type(part).__name__
+        hidden = [
+            name
+            for name in state
+            if isfunction(getattr(type(part), name, None))
+            or name == "_parameter_constraints"
+        ]
+        if hidden:  # such as the one that checks the width of X
+            raise ValueError(f"{hidden[0]} of its {kind} hides a method.")
+        if type_name(type(part)) in CHECKS and hasattr(part, "_parameter_constraints"):
+            check_parameters(part)
+        wrong = _misfit(part, state)
+        if wrong:
+            raise ValueError(f"{wrong} of its {kind} does not fit the rest.")
+
+
+def type_name(kind: Any) -> str:
+    """Module and name, as skops writes them."""
+    return f"{kind.__module__}.{kind.__name__}"
 
 
 def _parts(model: Any) -> Iterator[Any]:
@@ -206,224 +95,342 @@ def _parts(model: Any) -> Iterator[Any]:
             waiting += getattr(part, "__dict__", {}).values()
 
 
-def _misfit(state: Any) -> str | None:
-    """Name of a fitted attribute that does not fit the others, if there is one.
+def _misfit(part: Any, state: State) -> str | None:
+    """Name of an attribute that is not there or does not fit, if there is one."""
+    try:  # one after the other: later conditions rely on those before
+        return next((name for name, good in _conditions(part, state) if not good), None)
+    except KeyError as error:
+        return str(error.args[0])
 
-    The names are those of scikit-learn, of our models, and of libsvm and boosted trees,
-    whose compiled loops trust all that they are given.
-    """
+
+def _conditions(part: Any, state: State) -> Conditions:
+    """What any model is held to by the names of its attributes, then its own check."""
     d, classes = state.get("n_features_in_"), state.get("classes_")
-    whole = isinstance(d, int | np.integer) and d >= 0
-    if d is not None and not whole:
-        return "n_features_in_"
-    if isinstance(classes, np.ndarray) and (classes.ndim != 1 or not len(classes)):
-        return "classes_"
-    labels = len(classes) if isinstance(classes, np.ndarray) else None
-    n_scores = {None: None, 2: 1}.get(labels, labels)
-    if not whole and {"_state", "_n_support", "_predictors", "tree_"} & state.keys():
-        return "n_features_in_"
-    return (
-        _misfit_of_scores(state, d, labels)
-        or ("_n_support" in state and _misfit_of_libsvm(state, d, labels))
-        or ("_state" in state and _misfit_of_stream(state, d, n_scores))
-        or ("_predictors" in state and _misfit_of_boosting(state, d, n_scores or 1))
-        or ("tree_" in state and _misfit_of_grown(state["tree_"], d, state))
-        or ("estimators_" in state and _misfit_of_forest(state, d))
-        or None
-    )
+    whole = isinstance(d, int | np.integer) and not isinstance(d, bool) and d >= 0
+    yield "n_features_in_", whole or ("n_features_in_" not in state)
+    if isinstance(classes, np.ndarray):
+        yield "classes_", classes.ndim == 1 and len(classes)
+    yield from _features(state)
+    yield from _scores(state)
+    yield from compiled(part, state)
+    fitted = any(name.endswith("_") for name in state)
+    if fitted or not isinstance(part, BaseEstimator):
+        yield from CHECKS.get(type_name(type(part)), _nothing)(state)
 
 
-def _misfit_of_scores(state: Any, d: Any, labels: int | None) -> Any:
-    """Weights of linear and of kernel models, and what is kept for each feature."""
-    wrong = _misfit_of_features(state, d)
-    if wrong:
-        return wrong
-    points, dual = state.get("support_vectors_"), state.get("dual_coef_")
-    if points is not None and dual is not None and "_n_support" not in state:
-        few = {None, 1, labels} if labels == 2 else {None, labels}
-        if not _fits(points, (None, d)):
-            return "support_vectors_"
-        if not any(_fits(dual, (points.shape[0], k)) for k in few - {None}):
-            return "dual_coef_"
-    coef, intercept = state.get("coef_"), state.get("intercept_")
-    if coef is None:
-        return None
-    if not (_fits(coef, (d,)) or _fits(coef, (None, d))):
-        return "coef_"
-    rows = coef.shape[0] if coef.ndim == 2 else 1
-    if labels is not None and rows != labels and (labels, rows) != (2, 1):
-        return "coef_" if rows > 1 else "classes_"
-    sizes = () if intercept is None else np.shape(intercept)
-    if sizes not in ((), (1,), (rows,)) or np.asarray(intercept).dtype.kind not in "fi":
-        return "intercept_" if intercept is not None else None
-    return None
+# What the names of attributes promise, whoever the model is from
 
 
-def _misfit_of_stream(state: Any, d: int, k: int | None) -> Any:
-    """What an online learner goes on with."""
-    stream = state["_state"]
-    if isinstance(stream, np.ndarray):  # of RobustPerceptron: weights and their drift
-        good = stream.dtype == np.float64 and _fits(stream, (2, k, d + 1))
-        return None if good and _fits(state.get("_losses"), (k,)) else "_state"
-    for name, part in vars(stream).items():
-        shape = (k, d) if name.endswith("w") else (k, 1)
-        if name != "t" and not (_fits(part, shape) and part.dtype == np.float64):
-            return f"_state.{name}"
-    parts = {"w", "b", "scale_w", "scale_b", "lag_w", "lag_b", "t"}
-    good = vars(stream).keys() == parts and isinstance(stream.t, int)
-    return None if good and stream.t >= 0 else "_state"
-
-
-def _misfit_of_libsvm(state: Any, d: int, labels: int | None) -> Any:
-    """Support vectors of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
-    counts, rows = state["_n_support"], state.get("support_")
-    if not _fits(counts, (labels or 2,)) or counts.dtype != np.int32:
-        return "_n_support"
-    if not _fits(rows, (None,)) or rows.dtype != np.int32:
-        return "support_"
-    n, k = len(rows), len(counts)
-    if counts.min() < 0 or (labels and counts.sum() != n):
-        return "_n_support"
-    pairs = k * (k - 1) // 2
-    points = (0, 0) if state.get("kernel") == "precomputed" else (n, d)
-    shapes = {"support_vectors_": points, "_intercept_": (pairs,)}
-    shapes |= {"_dual_coef_": (k - 1, n)}
-    for name in ("_probA", "_probB"):
-        shapes[name] = (pairs,) if np.size(state.get(name)) else (0,)
-    for name, shape in shapes.items():
-        part = state.get(name)
-        if not _fits(part, shape) or part.dtype != np.float64:
-            return name
-    if points == (0, 0) and (
-        state.get("shape_fit_") != (d, d)
-        or (n and not 0 <= rows.min() <= rows.max() < d)
-    ):
-        return "support_"
-    dual = state["_dual_coef_"]  # compiled loops read all of it, stored or not
-    return "_dual_coef_" if getattr(dual, "nnz", dual.size) != (k - 1) * n else None
-
-
-def _misfit_of_features(state: Any, d: Any) -> str | None:
+def _features(state: State) -> Conditions:
     """What is kept for each feature, or for each group of them."""
-    groups = state.get("_labels")
-    if groups is not None and not _are_groups(groups, state.get("feature_values_"), d):
-        return "_labels"
-    of_groups = {} if groups is None else {"feature_values_": None}
-    for name in ("feature_values_", "missing_in_training_"):
-        if name in state and not _fits(state[name], (of_groups.get(name, d),)):
-            return name
-    return None
+    d, groups = state.get("n_features_in_"), state.get("_labels")
+    values = state.get("feature_values_")
+    if groups is not None:
+        yield "feature_values_", fits(values, (None,))
+        yield "_labels", fits(groups, (d,)) and groups.dtype.kind in "iu"
+        yield "_labels", np.all((groups >= 0) & (groups < len(values)))
+    elif "feature_values_" in state:
+        yield "feature_values_", fits(values, (d,))
+    if "missing_in_training_" in state:
+        yield "missing_in_training_", fits(state["missing_in_training_"], (d,))
 
 
-def _are_groups(labels: Any, values: Any, d: Any) -> bool:
-    """Whether labels of features lead to their group's value: compiled loops rely."""
-    if not _fits(labels, (d,)) or labels.dtype.kind not in "iu":
-        return False
-    legal = (labels >= 0) & (labels < len(np.atleast_1d(values)))
-    return _fits(values, (None,)) and bool(legal.all())
+def _scores(state: State) -> Conditions:
+    """Weights of linear and of kernel models."""
+    d, labels, coef = state.get("n_features_in_"), n_labels(state), state.get("coef_")
+    points, dual = state.get("support_vectors_"), state.get("dual_coef_")
+    if points is not None and dual is not None and LibsvmState.of(state) is None:
+        few = {labels, n_scores(state)} - {None}
+        yield "support_vectors_", fits(points, (None, d))
+        yield "dual_coef_", any(fits(dual, (points.shape[0], k)) for k in few)
+    if coef is None:
+        return
+    yield "coef_", fits(coef, (d,)) or fits(coef, (None, d))
+    rows = coef.shape[0] if coef.ndim == 2 else 1
+    if labels is not None and rows != labels:
+        yield ("coef_" if rows > 1 else "classes_"), (labels, rows) == (2, 1)
+    if state.get("intercept_") is not None:
+        intercept = np.asarray(state["intercept_"])
+        yield "intercept_", intercept.shape in ((), (1,), (rows,))
+        yield "intercept_", intercept.dtype.kind in "fi"
 
 
-def _misfit_of_grown(tree: Any, d: int, state: Any) -> str | None:
-    """A tree of scikit-learn; its nodes are checked again, as it has got them."""
-    if type(tree).__module__ != "sklearn.tree._tree":
-        return "tree_"
-    own = tree.__getstate__()
-    good = (
-        tree.n_features == d
-        and tree.n_outputs == state.get("n_outputs_")
-        and ("classes_" not in state or _same(tree.n_classes, state.get("n_classes_")))
-        and tree.node_count == len(own["nodes"]) == len(own["values"])
-        and _depth_of(own["nodes"], d) == tree.max_depth
-    )
-    return None if good else "tree_"
+# Our own types
 
 
-def _same(counts: Any, own: Any) -> bool:
-    return np.array_equal(np.atleast_1d(counts), np.atleast_1d(own))
+def _same_classes(model: Any, classes: Any) -> bool:
+    """Whether a model answers with these classes, if it has any."""
+    theirs = getattr(model, "classes_", None)
+    if isinstance(theirs, list):  # of several outputs
+        pairs = isinstance(classes, list) and len(theirs) == len(classes)
+        return pairs and all(map(np.array_equal, theirs, classes))
+    if theirs is None or classes is None:
+        return theirs is classes
+    return theirs.dtype == classes.dtype and np.array_equal(theirs, classes)
 
 
-def _misfit_of_forest(state: Any, d: Any) -> str | None:
-    """Trees that get rows unchecked: each must take as many features as the whole."""
-    grown = state["estimators_"]
-    inner = grown.ravel() if isinstance(grown, np.ndarray) else grown
-    if not isinstance(inner, list | tuple | np.ndarray):
-        return "estimators_"
-    trees = [one for one in inner if hasattr(one, "tree_")]
-    if not trees or "estimators_features_" in state:  # these are checked by themselves
-        return None
-    rounds = state.get("n_trees_per_iteration_")
-    if isinstance(grown, np.ndarray) and (grown.ndim != 2 or grown.shape[1] != rounds):
-        return "estimators_"
-    alike = all(getattr(one, "n_features_in_", None) == d for one in trees)
-    return None if alike and len(trees) == len(inner) else "estimators_"
+def _linear(state: State) -> Conditions:
+    """What `_scores` holds any model to is really there."""
+    yield "n_features_in_", state["n_features_in_"] is not None
+    for name in ("coef_", "intercept_"):
+        yield name, np.asarray(state[name]).dtype.kind == "f"
 
 
-def _misfit_of_boosting(state: Any, d: int, k: int) -> Any:
-    """Trees of HistGradientBoosting, without categories, which `save` refuses."""
-    # the first two change the columns, the third takes X for numbers of bins
-    for name in ("_preprocessor", "is_categorical_", "_in_fit"):
-        if state.get(name) is not None:
-            return name
-    if state.get("n_trees_per_iteration_") != k:
-        return "n_trees_per_iteration_"
-    baseline, rounds = state.get("_baseline_prediction"), state["_predictors"]
-    if not (_fits(baseline, (1, k)) and baseline.dtype == np.float64):
-        return "_baseline_prediction"
-    if not _is_bin_mapper(vars(state.get("_bin_mapper")), d):
-        return "_bin_mapper"
-    good = type(rounds) is list and all(
-        type(trees) is list
-        and len(trees) == k
-        and all(_is_tree(vars(tree).get("nodes"), d) for tree in trees)
-        for trees in rounds
-    )
-    return None if good else "_predictors"
+def _labelled(state: State) -> Conditions:
+    yield from _linear(state)
+    yield "classes_", isinstance(state["classes_"], np.ndarray)
 
 
-def _is_tree(nodes: Any, d: int) -> bool:
-    """Whether every path through these nodes ends, at a leaf, within the arrays."""
-    if getattr(nodes, "dtype", None) != tree_nodes() or nodes.ndim != 1:
-        return False
-    parents = np.flatnonzero(nodes["is_leaf"] == 0)
-    forks = nodes[parents]
-    children = np.stack([forks["left"], forks["right"]]).astype(np.int64)
-    return bool(
-        len(nodes)
-        and np.all((children > parents) & (children < len(nodes)))  # so: no cycle
-        and np.all((forks["feature_idx"] >= 0) & (forks["feature_idx"] < d))
-        and not forks["is_categorical"].any()
-        and np.all(np.isfinite(nodes["value"]))
-    )
+def _online(state: State) -> Conditions:
+    """What DropoutSGDClassifier goes on with."""
+    yield from _labelled(state)
+    d, k, stream = state["n_features_in_"], n_scores(state), state["_state"]
+    yield "_state", isinstance(stream, OnlineState) and np.shape(stream.w) == (k, d)
 
 
-def _is_bin_mapper(state: Any, d: int) -> bool:
-    """Whether the bins of numbers suit d features; more fits would rely on it."""
-    n_bins, edges = state.get("n_bins"), state.get("bin_thresholds_")
-    kinds, sizes = state.get("is_categorical_"), state.get("n_bins_non_missing_")
-    return (
-        isinstance(n_bins, int)
-        and 3 <= n_bins <= 256
-        and state.get("missing_values_bin_idx_") == n_bins - 1
-        and _fits(kinds, (d,))
-        and kinds.dtype == np.uint8
-        and not kinds.any()
-        and _fits(sizes, (d,))
-        and isinstance(edges, list)
-        and len(edges) == d
-        and all(
-            _fits(own, (None,)) and own.dtype == np.float64 and len(own) <= n_bins - 2
-            for own in edges
-        )
-        and all(n == len(own) + 1 for n, own in zip(sizes, edges, strict=True))
-    )
+def _stream(state: State) -> Conditions:
+    yield "w", fits(state["w"], (None, None), np.float64)
+    k, d = state["w"].shape
+    for name in ("scale_w", "lag_w"):
+        yield name, fits(state[name], (k, d), np.float64)
+    for name in ("b", "scale_b", "lag_b"):
+        yield name, fits(state[name], (k, 1), np.float64)
+    yield "t", type(state["t"]) is int and state["t"] >= 0
 
 
-def _fits(part: Any, shape: tuple[int | None, ...]) -> bool:
-    """Whether it is an array or matrix of numbers of that shape; None fits all."""
-    kind = getattr(getattr(part, "dtype", None), "kind", "O")
-    own = getattr(part, "shape", ())
-    return (
-        kind in "fiub"
-        and len(own) == len(shape)
-        and all(n in (None, m) for m, n in zip(own, shape, strict=True))
-    )
+def _perceptron(state: State) -> Conditions:
+    """Weights and their drift, which RobustPerceptron goes on with."""
+    yield from _labelled(state)
+    d, k = state["n_features_in_"], n_scores(state)
+    yield "_state", fits(state["_state"], (2, k, d + 1), np.float64)
+    yield "_losses", fits(state["_losses"], (k,))
+    if "averaged_" in state:
+        yield "averaged_", fits(state["averaged_"], np.shape(state["coef_"]))
+
+
+def _invariant(state: State) -> Conditions:
+    """InvariantSVC has weights, or support vectors and a kernel."""
+    yield "classes_", isinstance(state["classes_"], np.ndarray)
+    if "coef_" in state:
+        yield "intercept_", "intercept_" in state
+        yield from _linear(state)
+        return
+    for name in ("support_vectors_", "dual_coef_"):
+        yield name, state.get(name) is not None
+    gamma = state.get("gamma_")
+    yield "gamma_", isinstance(gamma, float) and 0 <= gamma < np.inf
+
+
+def _structured(state: State) -> Conditions:
+    problem, weights = state["problem_"], state["weights_"]
+    yield "weights_", fits(weights, (getattr(problem, "n_weights_", -1),))
+    if isinstance(problem, Multiclass):
+        d = state.get("n_features_in_")
+        yield "problem_", problem.n_weights_ == len(problem.classes_) * d
+        yield "classes_", _same_classes(problem, state.get("classes_"))
+
+
+def _multiclass(state: State) -> Conditions:
+    yield "classes_", isinstance(state["classes_"], np.ndarray)
+
+
+def _chain(state: State) -> Conditions:
+    labels, d = state["labels_"], state["n_features_"]
+    yield "labels_", isinstance(labels, np.ndarray) and labels.ndim == 1
+    yield "n_features_", isinstance(d, int | np.integer) and d >= 0
+    yield "n_weights_", state["n_weights_"] == len(labels) * (d + len(labels))
+
+
+def _wrapper(state: State) -> Conditions:
+    """A meta-estimator that passes questions on to one model."""
+    inner = state["estimator_"]
+    yield "estimator_", takes(inner, state["n_features_in_"])
+    yield "classes_", _same_classes(inner, state.get("classes_"))
+
+
+def _averaged(state: State) -> Conditions:
+    yield from _wrapper(state)
+    yield "n_draws", state["n_draws"] <= _MOST_DRAWS
+    d, law, linear = state["n_features_in_"], state["conditional_"], state["linear_"]
+    yield "conditional_", hasattr(law, "draws")
+    if isinstance(law, Conditional):
+        cells = getattr(law, "cells_", None)
+        yield "conditional_", isinstance(cells, Cells) and len(cells.names) == d
+    if linear is None:
+        return
+    yield "linear_", isinstance(law, JointGaussian) and isinstance(linear, dict)
+    yield "linear_", list(linear) == ["coef", "intercept", "flat", "link"]
+    coef, intercept, flat, link = linear.values()
+    k = np.shape(intercept)
+    yield "linear_", len(k) == 1 and fits(coef, (*k, d)) and fits(intercept, k)
+    yield "linear_", flat is False or (flat is True and k == (1,))
+    yield "linear_", link in (None, *ours.LINKS)
+    if "classes_" in state:
+        yield "linear_", k == (n_scores(state),)
+        yield "linear_", link is None or (link == "expit") == (k == (1,))
+
+
+def _cells(state: State) -> Conditions:
+    """The columns of a table: names, kinds, words, means and scales."""
+    names, words, times = state["names"], state["words"], state["times"]
+    yield "names", type(names) is list and all(type(name) is str for name in names)
+    d = len(names)
+    yield "words", type(words) is list and len(words) == d
+    for own in words:
+        good = isinstance(own, np.ndarray) and own.dtype == object and own.ndim == 1
+        yield "words", own is None or (good and len(own))
+    yield "times", type(times) is list and len(times) == d
+    yield "times", all(unit in _TIMES for unit in times)
+    for name in ("means", "scales", "low", "high"):
+        yield name, fits(state[name], (d,)) and np.isfinite(state[name]).all()
+    yield "scales", (state["scales"] > 0).all()
+    sizes = [1 if own is None else len(own) for own in words]
+    owner, is_number = state["owner"], state["is_number"]
+    yield "owner", fits(owner, (sum(sizes),)) and owner.dtype.kind in "iu"
+    yield "owner", np.array_equal(owner, np.repeat(np.arange(d), sizes))
+    yield "is_number", fits(is_number, (d,), bool)
+    yield "is_number", is_number.tolist() == [own is None for own in words]
+
+
+def _law(state: State) -> Conditions:
+    """What both conditionals learn: columns, and covariances of their features."""
+    cells, regression = state["cells_"], state["regression_"]
+    yield "cells_", isinstance(cells, Cells)
+    yield "regression_", isinstance(regression, FullRegression | FactorRegression)
+    full = isinstance(regression, FullRegression)
+    width = len(regression.covariance if full else regression.rest)
+    yield "regression_", width == len(cells.owner)
+
+
+def _donors(state: State) -> Conditions:
+    yield from _law(state)
+    cells, rows, bandwidth = state["cells_"], state["rows_"], state["bandwidth_"]
+    yield "rows_", fits(rows, (None, len(cells.names))) and rows.dtype.kind == "f"
+    yield "rows_", len(rows) and np.isfinite(rows).all()
+    for j in np.flatnonzero(~cells.is_number):
+        places = rows[:, j]
+        yield "rows_", places.min() >= 0 and places.max() < len(cells.words[j])
+        yield "rows_", np.all(places == np.floor(places))
+    yield "bandwidth_", isinstance(bandwidth, float) and 0 < bandwidth < np.inf
+
+
+def _gaussian(state: State) -> Conditions:
+    yield from _law(state)
+    yield "cells_", state["cells_"].is_number.all()
+
+
+def _full(state: State) -> Conditions:
+    covariance = state["covariance"]
+    p = np.shape(covariance)[0] if np.ndim(covariance) else 0
+    yield "covariance", p and fits(covariance, (p, p), np.float64)
+    yield "covariance", np.isfinite(covariance).all()
+    yield "covariance", np.allclose(covariance, covariance.T)
+    smallest, largest = eigvalsh(covariance)[[0, -1]]
+    yield "covariance", smallest > -1e-9 * largest
+
+
+def _factors(state: State) -> Conditions:
+    factors, rest = state["factors"], state["rest"]
+    yield "rest", fits(rest, (None,), np.float64) and np.isfinite(rest).all()
+    yield "rest", (rest > 0).all()
+    yield "factors", fits(factors, (len(rest), None), np.float64)
+    yield "factors", factors.shape[1] and np.isfinite(factors).all()
+
+
+def _reduced(state: State) -> Conditions:
+    yield from _wrapper(state)
+    d, rows, y = state["n_features_in_"], state["rows_"], state["targets_"]
+    yield "rows_", fits(rows, (None, d)) and len(rows)
+    yield "targets_", isinstance(y, np.ndarray) and y.shape[:1] == rows.shape[:1]
+    if "classes_" in state and y.ndim == 1:
+        yield "targets_", np.isin(y, state["classes_"]).all()
+    weights, models, others = (state[n] for n in ("weights_", "models_", "others_"))
+    yield "weights_", weights is None or fits(weights, rows.shape[:1])
+    yield "models_", type(models) is dict and len(models) <= state["max_patterns"]
+    for key, model in models.items():
+        yield "models_", type(key) is str and len(key) == d and set(key) <= {*"01"}
+        yield "models_", takes(model, max(key.count("1"), 1))
+        yield "models_", _same_classes(model, state.get("classes_"))
+    yield "others_", others is None or type(others) is ours.AverageOverMissing
+    yield "others_", others is None or takes(others, d)
+
+
+def _partition(state: State) -> Conditions:
+    """Each feature has one vote, and each group of features as well."""
+    d, parts, models = (state[n] for n in ("n_features_in_", "parts_", "estimators_"))
+    classes, groups = state["classes_"], state["groups"]
+    yield "parts_", type(parts) is list and parts
+    for part in parts:
+        yield "parts_", fits(part, (None,)) and part.dtype.kind in "iu" and len(part)
+    yield "parts_", np.array_equal(np.sort(np.concatenate(parts)), np.arange(d))
+    yield "estimators_", type(models) is list and len(models) == len(parts)
+    yield "classes_", np.array_equal(classes, np.unique(classes))
+    for part, model in zip(parts, models, strict=True):
+        yield "estimators_", takes(model, len(part)) and type(model) is type(models[0])
+        yield "estimators_", np.isin(getattr(model, "classes_", classes), classes).all()
+    if groups is not None:
+        names = state.get("feature_names_in_", [f"x{j}" for j in range(d)])
+        label = Groups.read(groups, list(names)).labels(d)
+        vote = np.concatenate([[p] * len(part) for p, part in enumerate(parts)])
+        vote = vote[np.argsort(np.concatenate(parts))]
+        pairs = np.unique(np.stack([label, vote]), axis=1)
+        yield "groups", pairs.shape[1] == label.max() + 1
+
+
+def _encoder(state: State) -> Conditions:
+    d, coerced = state["n_features_in_"], state["coerced_"]
+    yield "encoder_", hasattr(state["encoder_"], "transform")
+    for name in ("text_columns_", "empty_columns_", "coerced_", "missing_rates_"):
+        yield name, type(state[name]) is list
+    if "feature_names_in_" not in state:
+        return
+    names = state["feature_names_in_"]
+    yield "feature_names_in_", isinstance(names, np.ndarray) and names.shape == (d,)
+    known = set(names.tolist())
+    yield "feature_names_in_", all(type(name) is str for name in known)
+    yield "encoder_", isinstance(state["encoder_"], ColumnTransformer)
+    _, (_, _, texts) = state["encoder_"].transformers_[:2]
+    yield "text_columns_", state["text_columns_"] == texts
+    yield "empty_columns_", known.issuperset(state["empty_columns_"])
+    yield "missing_rates_", all(len(pair) == 2 for pair in state["missing_rates_"])
+    yield "coerced_", all(len(how) == 3 and how[0] in known for how in coerced)
+
+
+def _nothing(state: State) -> Conditions:
+    """Nothing but parameters, which are checked wherever they are used."""
+    yield from ()
+
+
+_RULES: dict[type, Callable[[State], Conditions]] = {
+    ours.DropoutSVC: _labelled,
+    ours.DropoutLogisticRegression: _labelled,
+    ours.DropoutRidgeClassifier: _labelled,
+    ours.DropoutExponentialClassifier: _labelled,
+    ours.DropoutRidge: _linear,
+    ours.DropoutPoissonRegressor: _linear,
+    ours.DropoutSGDClassifier: _online,
+    ours.RobustLPClassifier: _labelled,
+    ours.RobustPerceptron: _perceptron,
+    ours.InvariantSVC: _invariant,
+    ours.StructuredSVM: _structured,
+    ours.CorruptedCopies: _wrapper,
+    ours.VirtualExamples: _wrapper,
+    ours.VirtualSupportVectors: _wrapper,
+    ours.AverageOverMissing: _averaged,
+    ours.ReducedModels: _reduced,
+    ours.PartitionEnsemble: _partition,
+    Donors: _donors,
+    JointGaussian: _gaussian,
+    TableEncoder: _encoder,
+    # parts of fitted models
+    OnlineState: _stream,
+    Cells: _cells,
+    FullRegression: _full,
+    FactorRegression: _factors,
+    Multiclass: _multiclass,
+    LinearChain: _chain,
+    **dict.fromkeys([*NOISES.values(), *ATTACKS.values()], _nothing),
+    **dict.fromkeys([Missing, TokenDeletion], _nothing),
+}
+CHECKS = {type_name(kind): check for kind, check in _RULES.items()}
+CHECKS["noiseproof.evaluation.scorers.PerturbedScorer"] = _nothing  # in searches

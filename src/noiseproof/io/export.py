@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
+from noiseproof._private import keep_loss
 from noiseproof._rows import host
 from noiseproof.estimators import DropoutPoissonRegressor
 from noiseproof.tables import TableEncoder
@@ -111,7 +112,7 @@ def _plain_steps(step: Any) -> list[Any]:
 def _regressor(model: Any) -> Any:
     if isinstance(model, DropoutPoissonRegressor):
         plain = PoissonRegressor()
-        plain._base_loss = plain._get_loss()  # what its own fit would keep
+        keep_loss(plain)
     else:
         plain = Ridge()
     plain.coef_ = np.array(host(model.coef_))

@@ -61,7 +61,7 @@ def open_foreign(path: PathLike) -> Any:
 
 
 class OnnxModel:
-    """A model in an ONNX file, with `predict`, and `predict_proba` if it has one.
+    """A model in an ONNX file, with `predict`.
 
     It gets one array of numbers, or a column for each of its inputs, by name. Missing
     cells are no business of most such models, so NaN is refused.
@@ -95,19 +95,12 @@ class OnnxModel:
     def _fed(self, X: Any) -> dict[str, Any]:
         """Rows as the session wants them."""
         if len(self._inputs) == 1:
-            rows = np.asarray(X, dtype=_DTYPES.get(self._inputs[0].type, np.float32))
-            if rows.dtype.kind == "f" and np.isnan(rows).any():
-                raise ValueError("An ONNX model gets no NaN.")
-            return {self._inputs[0].name: rows}
+            return {self._inputs[0].name: _held(X, self._inputs[0])}
         fed = {}
         for wanted in self._inputs:
             if wanted.name not in getattr(X, "columns", ()):
                 raise ValueError(f"The ONNX model wants a column {wanted.name!r}.")
-            dtype = _DTYPES.get(wanted.type, object)
-            column = np.asarray(X[wanted.name])
-            if dtype is not object and np.isnan(column.astype(float)).any():
-                raise ValueError("An ONNX model gets no NaN.")
-            fed[wanted.name] = column.astype(dtype)[:, None]
+            fed[wanted.name] = _held(X[wanted.name], wanted)[:, None]
         return fed
 
 
@@ -116,3 +109,25 @@ _DTYPES = {
     "tensor(double)": np.float64,
     "tensor(int64)": np.int64,
 }
+
+
+def _held(values: Any, wanted: Any) -> Any:
+    """Values as an input of a session takes them; what it cannot hold is refused."""
+    if wanted.type not in _DTYPES:
+        return np.asarray(values, dtype=object)
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        values = values.astype(np.float64)
+    dtype = np.dtype(_DTYPES[wanted.type])
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = values.astype(dtype)
+    if dtype.kind == "f":
+        good, what = np.isfinite(held), "finite"
+    else:  # numbers that round to 2^63 would become -2^63
+        good, what = (held == values) & (values < 2.0**63), "whole"
+    if not good.all():
+        raise ValueError(
+            f"The input {wanted.name!r} of the ONNX model takes {what} numbers of type "
+            f"{dtype}, not {values[~good][0]}; leave out rows with missing cells."
+        )
+    return held

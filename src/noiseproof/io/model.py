@@ -15,46 +15,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
 import struct
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
+from sklearn.base import BaseEstimator
+
 from noiseproof._atomic import PathLike, atomic_write
-from noiseproof._private import without_array_libraries
+from noiseproof._private import (
+    HARMLESS_PARTS,
+    metric_functions,
+    without_array_libraries,
+)
 from noiseproof._rows import on_host
 from noiseproof._version import __version__
-from noiseproof.io.checks import check_archive, check_model
+from noiseproof.io.archive import check_archive
+from noiseproof.io.checks import CHECKS, check_model, type_name
 
 # a high byte and both line ends, so that a transfer as text is noticed
 MAGIC = b"\x89NPF\r\n\x1a\n"
 FORMAT = 1
 _START = struct.Struct("<8sHIQ")
 _DIGEST = hashlib.sha256().digest_size
-
-_PARTS = (
-    "noiseproof.evaluation.scorers.PerturbedScorer",
-    "numpy.dtype",
-    "scipy.sparse._csc.csc_array",
-    "scipy.sparse._csc.csc_matrix",
-    "scipy.sparse._csr.csr_array",
-    "scipy.sparse._csr.csr_matrix",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.metrics._scorer._Scorer",
-    "sklearn.model_selection._split.KFold",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.utils._bunch.Bunch",
-    "sklearn.utils._metadata_requests.MetadataRequest",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils._metadata_requests.MethodMetadataRequest",
-)
 
 
 class FileFormatError(ValueError):
@@ -112,26 +100,49 @@ def save(
     >>> noiseproof.load(path)
     Dropout(rate=0.25)
     """
-    sio = _skops()
     name = type(model).__name__
     try:
-        payload = sio.dumps(on_host(model), compression=ZIP_DEFLATED)
-        found = set(sio.get_untrusted_types(data=payload))
+        payload = _archived(_on_host(model))
+        types, refused = _types(payload, trusted)
+        if not refused:
+            _read(payload, types)  # whatever is written can be read
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error
-    refused = found - _allowed(trusted)
     if refused:
         raise TypeError(
             f"{name} cannot be saved: it holds {_listed(refused)}, whose code a file "
             "does not carry; use types and functions of noiseproof or scikit-learn."
         )
-    try:
-        check_archive(payload)
-    except ValueError:  # it compresses so well that it looks like a trap: do not
-        payload = sio.dumps(model, compression=ZIP_STORED)
     data = pack({"noiseproof": __version__, "notes": notes or {}}, payload)
     with atomic_write(path) as file:
         file.write(data)
+
+
+def _on_host(part: Any) -> Any:
+    """The same with arrays of NumPy, in pipelines, searches and wrappers as well."""
+    if isinstance(part, list | tuple):
+        parts = [_on_host(inner) for inner in part]
+        same = all(map(operator.is_, parts, part))
+        return part if same else type(part)(parts)
+    if not isinstance(part, BaseEstimator):
+        return part
+    found = on_host(part)
+    inner = {name: _on_host(value) for name, value in vars(found).items()}
+    if any(value is not vars(found)[name] for name, value in inner.items()):
+        found = copy(found)
+        vars(found).update(inner)
+    return found
+
+
+def _archived(model: Any) -> bytes:
+    """The model as skops writes it, compressed unless that looks like a trap."""
+    dumps = _skops().dumps
+    payload: bytes = dumps(model, compression=ZIP_DEFLATED)
+    try:
+        check_archive(payload)
+    except ValueError:
+        payload = dumps(model, compression=ZIP_STORED)
+    return payload
 
 
 def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
@@ -187,17 +198,27 @@ def load_with_notes(
 
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
     """What an archive of skops holds, if it holds nothing that is not trusted."""
-    sio = _skops()
     _guarded(name, check_archive, payload)
-    found = set(_guarded(name, sio.get_untrusted_types, data=payload))
-    refused = found - _allowed(trusted)
+    types, refused = _guarded(name, _types, payload, trusted)
     if refused:
         raise FileFormatError(
             f"{name} was not loaded: it holds {_listed(refused)}, which load does not "
             "trust."
         )
-    model = _guarded(name, sio.loads, payload, trusted=sorted(found))
-    _guarded(name, check_model, model)
+    return _guarded(name, _read, payload, types)
+
+
+def _types(payload: bytes, trusted: Iterable[Any]) -> tuple[list[str], set[str]]:
+    """Names of types in an archive that skops asks about; those not to be made."""
+    own = {kind if isinstance(kind, str) else type_name(kind) for kind in trusted}
+    found: list[str] = _skops().get_untrusted_types(data=payload)
+    return found, set(found) - _trusted_types() - own
+
+
+def _read(payload: bytes, types: list[str]) -> Any:
+    """The model in an archive, of trusted types, if it fits together."""
+    model = _skops().loads(payload, trusted=types)
+    check_model(model)
     return model
 
 
@@ -287,33 +308,8 @@ def _skops() -> Any:
 
 @cache
 def _trusted_types() -> frozenset[str]:
-    """Full names of the members of our registries, of their parts, and of scores."""
-    from sklearn.metrics import get_scorer, get_scorer_names
-
-    from noiseproof._marginal import OnlineState
-    from noiseproof.attacks import ATTACKS
-    from noiseproof.conditionals import CONDITIONALS, PARTS
-    from noiseproof.estimators import ESTIMATORS
-    from noiseproof.noise import NOISES, Missing
-    from noiseproof.structured import PROBLEMS, TokenDeletion
-    from noiseproof.tables import TableEncoder
-
-    registries = (ESTIMATORS, NOISES, ATTACKS, PROBLEMS, CONDITIONALS)
-    members = [member for registry in registries for member in registry.values()]
-    members += [OnlineState, TableEncoder, TokenDeletion, Missing, *PARTS]
-    scores = [get_scorer(name)._score_func for name in get_scorer_names()]
-    return frozenset(map(_type_name, members + scores)) | frozenset(_PARTS)
-
-
-def _type_name(member: Any) -> str:
-    """Module and name, as skops writes them."""
-    return (
-        member if isinstance(member, str) else f"{member.__module__}.{member.__name__}"
-    )
-
-
-def _allowed(trusted: Iterable[Any]) -> frozenset[str]:
-    return _trusted_types() | {_type_name(member) for member in trusted}
+    """Full names of our types, of parts of scikit-learn's, and of metrics."""
+    return HARMLESS_PARTS | CHECKS.keys() | set(map(type_name, metric_functions()))
 
 
 def _guarded(name: str, read: Callable[..., Any], *args: Any, **options: Any) -> Any:

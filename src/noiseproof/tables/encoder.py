@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from noiseproof._private import StrOptions, _check_feature_names_in
+from noiseproof._private import StrOptions, _check_feature_names_in, check_parameters
 from noiseproof._rows import density, read
 from noiseproof.conditionals import warn_of_many_words
 from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
@@ -129,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         features : array or sparse matrix of shape (n_samples, n_features)
             As `transform` gives them.
         """
-        self._validate_params()
+        check_parameters(self)
         self.text_columns_: list[str] = []
         self.empty_columns_: list[str] = []
         self.coerced_: list[Any] = []

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noiseproof._rows import check_indices, n_stored, values
+from noiseproof._unpacking import check_array, check_unpacked
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
 _DELIMITERS = b",;\t"
+# what damaged archives make zipfile and NumPy raise; encrypted ones are RuntimeErrors
+_UNREADABLE = (ValueError, OSError, EOFError, RuntimeError, BadZipFile, zlib.error)
 _PARTS = {"data", "indices", "indptr", "shape"}
 # A sparse file may have so many features in any case, and so many for each entry; a
 # single large index must not take all memory.
@@ -163,22 +168,23 @@ def _read_csv(
     import pyarrow as pa
     from pyarrow import csv
 
-    def read(texts: frozenset[str]) -> Any:
+    def read(texts: frozenset[str], threads: bool = True) -> Any:
+        parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        types = dict.fromkeys(texts, pa.string())
+        options = csv.ReadOptions(use_threads=threads)
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
         with pa.input_stream(path, compression="detect") as file:
-            return csv.read_csv(
-                file,
-                parse_options=csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True
-                ),
-                convert_options=csv.ConvertOptions(
-                    column_types=dict.fromkeys(texts, pa.string()),
-                    strings_can_be_null=True,
-                ),
-            )
+            try:
+                return csv.read_csv(file, options, parse, convert)
+            except pa.ArrowInvalid:
+                if not threads:  # one thread alone knows the number of a bad row
+                    raise
+        return read(texts, threads=False)
 
     try:
         delimiter = _delimiter(path)
         table = read(text)
+        _check_closed(table, path)
         # dates are text here: as numbers they would not be features of any use
         dates = {f.name for f in table.schema if pa.types.is_temporal(f.type)}
         return _table(read(text | dates) if dates else table, path, target, strict)
@@ -212,12 +218,8 @@ def _read_parquet(
 def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            types.is_integer, types.is_floating, types.is_boolean, types.is_null
-        )
-    )  # fmt: skip
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    return any(is_kind(kind) for is_kind in numbers)
 
 
 def _delimiter(path: Path) -> str:
@@ -233,12 +235,44 @@ def _delimiter(path: Path) -> str:
     return chr(max(_DELIMITERS, key=lambda byte: first.count(byte)))
 
 
+def _check_closed(table: Any, path: Path) -> None:
+    """Refuse a file in which a quote at the end of a row is never closed.
+
+    All rows after it would be the text of its cell.
+    """
+    import pyarrow as pa
+
+    last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
+    if not isinstance(last, str) or "\n" not in last:
+        return
+    end = b""
+    with pa.input_stream(path, compression="detect") as file:
+        while chunk := file.read(1 << 20):
+            end = (end + chunk)[-1024:]
+    if not end.rstrip().endswith(b'"'):
+        raise TableError(f"{path}: {_UNCLOSED} (row {table.num_rows}).")
+
+
+_UNCLOSED = "a quote that opens a cell is never closed"
+
+
 def _reason(error: BaseException) -> str:
-    """Arrow's words without its prefixes."""
+    """Arrow's words without its prefixes, and without the text of the file."""
     words = str(error).strip().splitlines()
     first = words[0] if words else type(error).__name__
-    first = first.removeprefix("CSV parse error: ")
+    if "straddling object" in first:
+        return f"a row is longer than a megabyte; perhaps {_UNCLOSED}."
+    wrong = _COLUMNS.search(first)
+    if wrong:
+        return (
+            f"row {int(wrong[1]) - 1} has {wrong[3]} cells, but there are {wrong[2]} "
+            f"columns; perhaps {_UNCLOSED}, or a cell with a delimiter needs quotes."
+        )
+    first = first.removeprefix("CSV parse error: ").split(": invalid value")[0]
     return first if first.endswith(".") else f"{first}."
+
+
+_COLUMNS = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def _table(table: Any, path: Path, target: str | int | None, strict: bool) -> Table:
@@ -343,12 +377,15 @@ def _find(target: str | int, names: list[str], path: Path) -> str:
 def _read_npz(path: Path) -> Table:
     """`X` and perhaps `y`; or the parts of a CSR matrix and perhaps `y`."""
     try:
+        with ZipFile(path) as archive:
+            sizes = [info.file_size for info in archive.infolist()]
+            check_unpacked(sum(sizes), path.stat().st_size)
+            for name in archive.namelist():
+                check_array(archive, name)
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
-        raise TableError(
-            f"{path} cannot be read as NPZ without running code from it: {error}"
-        ) from error
+    except _UNREADABLE as error:
+        raise TableError(f"{path} cannot be read as NPZ: {error}") from error
     X = _check_matrix(_features(arrays, path), path)
     if "y" not in arrays:
         return Table(X)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noiseproof._private import (
+    IMPUTER_ROWS,
     HasMethods,
     Interval,
     StrOptions,
@@ -21,7 +22,7 @@ from noiseproof.training.targets import read_target
 
 _PREDICTIONS = 2_000  # of a contender on rows held out, at least
 # attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
-_KEPT_ROWS = ("rows_", "_fit_X", "support_vectors_")
+_KEPT_ROWS = ("rows_", IMPUTER_ROWS, "support_vectors_")
 _LEGAL: dict[str, list[Any]] = {
     "level": [Real],
     "task": [StrOptions({"classification", "regression"}), None],
