@@ -21,10 +21,12 @@ from common import TEXT
 
 from noiseproof._marginal import (
     SOLVERS,
+    Facts,
+    Plan,
+    Problem,
     Solution,
     Stop,
     make_loss,
-    marginal_objective,
     minimize,
 )
 from noiseproof._rows import as_design
@@ -36,9 +38,9 @@ SETTINGS = ((0.5, 0.1), (0.5, 1.0), (0.7, 0.1), (0.9, 0.1))
 INNER_ACCURACY = 1e-4  # the paper gives none; our irls has 1e-8
 
 
-def paper_irls(objective, theta, stop) -> Solution:
+def paper_irls(problem, stop) -> Solution:
     """IRLS of a single class with L-BFGS inside, as Chen et al. 2014 describe it."""
-    point = objective.at(theta)
+    objective = point = problem.objective()
     for n_iter in range(1, stop.max_iter + 1):
         everybody = np.ones(1, dtype=bool)
         curvature, g = point.hessian(majorized=everybody), point.gradient[0]
@@ -65,7 +67,13 @@ def paper_irls(objective, theta, stop) -> Solution:
     return Solution(point, n_iter, False, stopped=True)
 
 
-CONTESTANTS = {name: partial(minimize, solver) for name, solver in SOLVERS.items()}
+def ours(solver, problem, stop) -> Solution:
+    """One of our solvers, by the plan that a fit would have."""
+    plan = Plan.of(Facts.of(problem, is_warm=False, is_heard=True), solver)
+    return minimize(problem.objective(), np.zeros(problem.shape), plan, stop)
+
+
+CONTESTANTS = {solver: partial(ours, solver) for solver in SOLVERS}
 CONTESTANTS["paper's irls"] = paper_irls
 
 
@@ -77,14 +85,10 @@ def main() -> None:
         for rate, C in SETTINGS:
             loss, noise = make_loss("hinge", "variational"), Dropout(rate)
             weights = np.full(len(y), C)
-            objective = marginal_objective(
-                as_design(X), labels, weights, noise, loss, True
-            )
-            start = np.zeros(objective.shape)
-            newton = SOLVERS["newton"]
-            best = minimize(newton, objective, start, Stop(1e-12, 500)).point.value[0]
+            problem = Problem(as_design(X), labels, weights, noise, loss, True)
+            best = ours("newton", problem, Stop(1e-12, 500)).point.value[0]
             took = {
-                solver: median_time(solve, objective, start, best)
+                solver: median_time(solve, problem, best)
                 for solver, solve in CONTESTANTS.items()
             }
             shown = "".join(f"{took[solver]:>12.3f} s" for solver in CONTESTANTS)
@@ -96,15 +100,15 @@ def main() -> None:
             print(f"{name:<8}{rate:>5}{C:>6}{shown}  over newton: {ratios}", flush=True)
 
 
-def median_time(solve, objective, start, best: float) -> float:
+def median_time(solve, problem, best: float) -> float:
     """Seconds until the objective is within 1e-6 of the best, or the limit."""
-    times = [time_to(solve, objective, start, best)]
+    times = [time_to(solve, problem, best)]
     if times[0] < 2:
-        times += [time_to(solve, objective, start, best) for _ in range(REPEATS - 1)]
+        times += [time_to(solve, problem, best) for _ in range(REPEATS - 1)]
     return statistics.median(times)
 
 
-def time_to(solve, objective, start, best: float) -> float:
+def time_to(solve, problem, best: float) -> float:
     """Seconds of one run."""
     begin = time.perf_counter()
     reached = [LIMIT]
@@ -115,7 +119,7 @@ def time_to(solve, objective, start, best: float) -> float:
             reached[0] = now
         return value <= best * (1 + 1e-6) or now > LIMIT
 
-    solve(objective, start, Stop(1e-12, 10**6, report))
+    solve(problem, Stop(1e-12, 10**6, report))
     return reached[0]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from benchopt import BaseObjective
 
-from noiseproof._marginal import make_loss, marginal_objective
+from noiseproof._marginal import Problem, make_loss
 from noiseproof._rows import as_design
 from noiseproof.noise import Dropout
 
@@ -32,7 +32,7 @@ class Objective(BaseObjective):
         return dict(X=self.X, y=self.y, loss=self.loss, rate=self.rate, C=self.C)
 
     def evaluate_result(self, w):
-        objective = marginal_objective(
+        problem = Problem(
             as_design(self.X),
             self.y[None, :].astype(float),
             np.full(len(self.y), self.C),
@@ -40,7 +40,7 @@ class Objective(BaseObjective):
             make_loss(self.loss, "variational"),
             fit_intercept=False,
         )
-        return dict(value=float(objective.at(w[None, :]).value[0]))
+        return dict(value=float(problem.objective().at(w[None, :]).value[0]))
 
     def get_one_result(self):
         return dict(w=np.zeros(self.X.shape[1]))
