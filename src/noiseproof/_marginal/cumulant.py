@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from noiseproof._marginal.objective import (
     Expansion,
     Loss,
     Objective,
+    lazy,
 )
 from noiseproof._rows import Array, DenseBlock, Design, EntryBlock, host
 from noiseproof.noise import Cumulants, Noise
@@ -95,7 +96,7 @@ class CumulantObjective(Objective):
     def bound(self) -> float | Array:
         return self.noise.max_slope()
 
-    @cached_property
+    @lazy
     def labels(self) -> NDArray[np.intp] | None:
         """Group of each feature, or None where each has noise of its own."""
         return self.noise.group_labels(self.design.shape[1])
@@ -170,7 +171,7 @@ class CumulantObjective(Objective):
         loss = host(self.loss.value(self.K) @ self.weights)
         return loss + host(np.einsum("kd,kd->k", self.linear, self.theta))
 
-    @cached_property
+    @lazy
     def _slopes(self) -> tuple[Array, Array]:
         first, second = self.loss.derivatives(self.K)
         return self.weights * first, self.weights * second
@@ -248,7 +249,7 @@ class CumulantCurvature(Curvature):
         self.first = first
         self.second = second
 
-    @cached_property
+    @lazy
     def _diagonals(self) -> tuple[Array, Array]:
         """Diagonal of H in w, and its part f' cgf''."""
         W, _ = self.point.split(self.point.theta)

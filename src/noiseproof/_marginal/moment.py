@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from noiseproof._marginal.objective import (
     Expansion,
     Loss,
     Objective,
+    lazy,
 )
 from noiseproof._rows import Array, DenseBlock, Design, RowCurvature, host
 from noiseproof.noise import Noise, VarianceLaw
@@ -144,12 +144,12 @@ class MomentObjective(Objective):
     known: tuple[Array, Array] | None  # m and v, (k, n), once somebody asked for them
     smoothing: float = 0.0  # standard deviation of extra noise on every score
 
-    @cached_property
+    @lazy
     def W(self) -> Array:  # noqa: N802
         """The weights in θ."""
         return self.split(self.theta)[0]
 
-    @cached_property
+    @lazy
     def scaled(self) -> Array:
         """The weights times the variance scale, `S` of the design's verbs."""
         return self.law.scale * self.W
@@ -221,11 +221,11 @@ class MomentObjective(Objective):
     def _rows_value(self) -> Array:
         return host(self.loss.value(*self._scores()) @ self.weights)
 
-    @cached_property
+    @lazy
     def smoothing_gap(self) -> Array:
         return self.value - self.smoothed(0.0).value
 
-    @cached_property
+    @lazy
     def _slopes(self) -> tuple[Array, Array]:
         slopes = self.loss.slopes(*self._scores())
         return self.weights * slopes.m, self.weights * slopes.v
@@ -327,7 +327,7 @@ class MomentCurvature(Curvature):
         super().__init__(point)
         self.h = h
 
-    @cached_property
+    @lazy
     def _additive(self) -> Array | None:
         """Slope in w of what additive noise adds to the variance of every row."""
         constant = self.point.law.constant
@@ -367,12 +367,12 @@ class MomentCurvature(Curvature):
             out += additive * sum_v[:, None]
         return point.join(out, sum_m)
 
-    @cached_property
+    @lazy
     def variance(self) -> Array:
         """The part of the diagonal in w that noise of the features alone makes."""
         return self._diagonals()[1]
 
-    @cached_property
+    @lazy
     def _along(self) -> Array:
         """A bound of the curvature of each row along itself, (k, n)."""
         return self.h.mm * self.point.design.squared_norms

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,30 @@ _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is per
 # A gain this far below the objective is lost in the rounding of its sum over rows
 _ROUNDING = 2e-14
 _SURE = 0.999  # the mean of labels ±1 beyond which odds count as no larger
+
+
+if TYPE_CHECKING:
+    from functools import cached_property
+
+    lazy = cached_property
+else:
+
+    class lazy:  # noqa: N801
+        """`cached_property` of Python 3.12, which has no lock.
+
+        That of 3.11 has one for all objects of a class: an objective that waits for
+        other threads, which evaluate objectives of their own, would wait for ever.
+        """
+
+        def __init__(self, compute):
+            self._compute = compute
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            value = instance.__dict__[self._name] = self._compute(instance)
+            return value
 
 
 class Loss:
@@ -158,7 +182,7 @@ class Objective:
     def _rows_expansion(self, majorized: Classes | None) -> Expansion:
         raise NotImplementedError
 
-    @cached_property
+    @lazy
     def smoothing_gap(self) -> Array:
         """How far the smoothed objective lies above the true one here, (k,)."""
         return np.zeros(len(self.theta))
@@ -211,7 +235,7 @@ class Objective:
         """Number of classes and of parameters of each."""
         return self.theta.shape
 
-    @cached_property
+    @lazy
     def penalized(self) -> Array:
         """1 for each weight and 0 for the intercept, (d + 1,)."""
         ones = np.ones_like(self.theta[0])
@@ -234,7 +258,7 @@ class Objective:
         """θ, or a gradient in it, from its two parts."""
         return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
 
-    @cached_property
+    @lazy
     def value(self) -> Array:
         """Objective of each class, (k,)."""
         if not self.ridge:
@@ -243,7 +267,7 @@ class Objective:
         penalty = 0.5 * self.ridge * host(np.einsum("kd,kd->k", w, w))
         return penalty + self._rows_value()
 
-    @cached_property
+    @lazy
     def gradient(self) -> Array:
         """Gradient of each class, (k, d + 1)."""
         found = self._rows_gradient()
@@ -272,7 +296,7 @@ class Objective:
         self._expanded.update(key=key, found=found)
         return found
 
-    @cached_property
+    @lazy
     def _expanded(self) -> dict[str, Any]:
         return {}
 
@@ -382,7 +406,7 @@ class SumObjective(Objective):
     def _rows_expansion(self, majorized: Classes | None) -> Expansion:
         return reduce(Expansion.plus, (p.expansion(majorized) for p in self.parts))
 
-    @cached_property
+    @lazy
     def smoothing_gap(self) -> Array:
         return _total(part.smoothing_gap for part in self.parts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, Self
 
@@ -23,6 +23,7 @@ from noiseproof._marginal.objective import (
     Expansion,
     Loss,
     Objective,
+    lazy,
 )
 from noiseproof._rows import Array, Design, Job, Memory, as_design, stack
 from noiseproof.noise import Noise
@@ -228,7 +229,7 @@ class RemoteObjective(Objective):
         view = self.view._replace(smoothing=smoothing)
         return replace(self, view=view, eager=False)
 
-    @cached_property
+    @lazy
     def _found(self) -> Array:
         """Values, smoothing gaps and, if eager, gradients of the classes, packed."""
         return self.ask("evaluate", self.eager)
@@ -236,7 +237,7 @@ class RemoteObjective(Objective):
     def _rows_value(self) -> Array:
         return self._found[: self.shape[0]]
 
-    @cached_property
+    @lazy
     def smoothing_gap(self) -> Array:
         k = self.shape[0]
         return self._found[k : 2 * k]
@@ -284,7 +285,7 @@ class RemoteCurvature(Curvature):
     def _ask(self, verb: str, *arguments: Any) -> Array:
         return self.asked.ask(verb, self.majorized, self.inner, *arguments)
 
-    @cached_property
+    @lazy
     def _diagonals(self) -> tuple[Array, NDArray[np.bool_], Array]:
         """The diagonal, which classes may have stiff rows, and the variance part."""
         k, D = self.point.shape
