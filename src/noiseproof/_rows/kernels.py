@@ -231,8 +231,7 @@ def product(
         for i in range(lo, hi):
             start, stop = indptr[i], indptr[i + 1]
             offset = start * repeated
-            a = zero(width)
-            e = zero(width)
+            a, e = a0, zero(width)
             row = indices, data, start, stop, offset
             if labels is not None:
                 _sum_groups(row, labels, table, 4, 1, sums, 2, 0, width)
@@ -246,7 +245,6 @@ def product(
                     *(xp, x, squared, table, columns * j + 1),
                     *(labels, sums, 2, 0, j, width),
                 )
-            a = a + a0
             e = 2.0 * e + e0
             h = column(mv, i, k, k_hi, width)
             pull_m = column(mm, i, k, k_hi, width) * a + h * e
