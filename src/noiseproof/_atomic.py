@@ -16,12 +16,7 @@ PathLike = str | os.PathLike[str]
 def check_output(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """Refuse a place that cannot be written to, or that holds one of the inputs.
 
-    Parameters
-    ----------
-    path : str or path
-        The file to create or to replace.
-    inputs : paths, default=()
-        Files that are read; by whatever name or link, `path` must be none of them.
+    An input counts by whatever name or link it is known.
     """
     if _is_special(path):
         return
@@ -52,16 +47,6 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
     the file is renamed. Whoever opens `path`, at any time and after any crash, finds
     the old content or the new one. What is not a regular file (a pipe, `/dev/null`) is
     written to directly.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to create or to replace.
-
-    Yields
-    ------
-    file : binary file
-        Open for writing.
     """
     check_output(path)
     if _is_special(path):

@@ -17,28 +17,15 @@ Report = Callable[[int, float, float], bool | None]
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop.
+    """When a solver stops, and whom it tells about each step."""
 
-    Parameters
-    ----------
-    tol : float
-        Relative suboptimality to reach.
-    max_iter : int
-        Steps allowed.
-    report : callable, optional
-        Called after each step with its number, the summed objective and the largest
-        relative suboptimality; a true answer stops the solver there.
-    keep : callable, optional
-        Called after each step with the parameters there, before anybody may say stop.
-    done_iter : int
-        Steps that earlier stages have taken.
-    """
-
-    tol: float
+    tol: float  # relative suboptimality to reach
     max_iter: int
+    # called after each step with its number, the summed objective and the largest
+    # relative suboptimality; the solver stops if it returns True
     report: Report | None = None
-    keep: Callable[[Any], None] | None = None
-    done_iter: int = 0
+    keep: Callable[[Any], None] | None = None  # gets the parameters before `report`
+    done_iter: int = 0  # steps that earlier stages have taken
 
     def fewer(self, n_iter: int) -> Stop:
         """What is left after some steps."""

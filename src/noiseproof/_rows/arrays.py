@@ -130,18 +130,12 @@ def factorized(matrix: Any) -> Callable[[Any], Any]:
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of another library that NumPy's functions understand.
-
-    Parameters
-    ----------
-    raw : torch.Tensor or cupy.ndarray
-        The numbers.
-    """
+    """An array of another library that NumPy's functions understand."""
 
     __slots__ = ("raw", "xp")
 
     def __init__(self, raw: Any, xp: Any = None):
-        self.raw = raw
+        self.raw = raw  # a torch.Tensor or a cupy.ndarray
         self.xp = namespace(raw) if xp is None else xp
 
     def __array__(self, *_: Any, **__: Any) -> Any:

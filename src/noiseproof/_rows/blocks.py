@@ -43,15 +43,7 @@ class ClusterError(RuntimeError):
 
 
 class Block:
-    """Some rows, checked, as a worker keeps them.
-
-    Parameters
-    ----------
-    part : array, sparse matrix or data frame
-        The rows, as the user's collection has them.
-    options : dict
-        How `check_array` reads them.
-    """
+    """Some rows, checked, as a worker keeps them; `options` go to `check_array`."""
 
     def __init__(self, part: Any, options: dict[str, Any]):
         read = check_array(part, ensure_min_samples=0, input_name="X", **options)
@@ -126,21 +118,7 @@ class BlockDesign(Design):
     """A Dask array in chunks of rows, dense or CSR, or a data frame of numbers.
 
     It has no verbs that give one number per row, as these stay with the blocks. Work is
-    handed to the blocks instead, by a `Job`.
-
-    Parameters
-    ----------
-    X : Dask array or data frame
-        The rows.
-    options : dict
-        How `check_array` reads each block.
-
-    Attributes
-    ----------
-    rows : list of int
-        Rows of each block; empty ones are left out.
-    missing : array of bool or None
-        Features that are missing somewhere.
+    handed to the blocks instead, by a `Job`. `options` go to `check_array`.
     """
 
     where = "blocks"
@@ -160,7 +138,7 @@ class BlockDesign(Design):
             raise ValueError("Found array with 0 sample(s): every block of X is empty.")
         self._of, self._kept = len(blocks), kept
         self.blocks = [blocks[i] for i in kept]
-        self.rows = [shapes[i][0] for i in kept]
+        self.rows = [shapes[i][0] for i in kept]  # of each block that is not empty
         self.shape = (sum(self.rows), shapes[kept[0]][1])
         self.dtype = np.result_type(*(dtypes[i] for i in kept))
         found = [mask for mask in missing if mask is not None]
@@ -323,16 +301,9 @@ class Shared:
 class Job:
     """Questions to all blocks, whose answers are added up.
 
-    Parameters
-    ----------
-    blocks : list of Delayed
-        The rows.
-    columns : list of Dask arrays
-        What belongs to them, of shape (n,) or (k, n), in chunks of the same rows.
-    make : object
-        Told to every task.
-    held : list
-        Gets what is put on the cluster, to be released with the blocks.
+    `columns` are Dask arrays of shape (n,) or (k, n), in chunks of the same rows as the
+    blocks. Every task gets `make`. What is put on the cluster is added to `held`, to be
+    released with the blocks.
     """
 
     def __init__(

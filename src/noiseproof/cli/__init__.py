@@ -13,13 +13,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 if it worked, 1 if data or model were bad, 2 for usage.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Words of the command; None takes them from the command line.
-    """
+    """Run a command and exit: 0 is success, 1 bad data or a bad model, 2 bad usage."""
     try:
         from noiseproof.cli.app import run
     except ModuleNotFoundError as error:

@@ -27,18 +27,10 @@ def is_foreign(path: PathLike) -> bool:
 def open_foreign(path: PathLike) -> Any:
     """A fitted model that noiseproof has not saved.
 
-    Parameters
-    ----------
-    path : str or path
-        `model.skops`: read as `noiseproof.load` reads its own, without running code
-        from the file. `model.onnx`: run by onnxruntime. `module:name`: the module is
-        imported, from the working folder as well, which runs its code; the name is the
-        model, or a function without arguments that returns it.
-
-    Returns
-    -------
-    model : model with `predict`
-        As evaluation takes it.
+    `model.skops` is read as `noiseproof.load` reads its own files, without running code
+    from the file. `model.onnx` is run by onnxruntime. For `module:name` the module is
+    imported, also from the working folder, which runs its code; the name is that of the
+    model, or of a function without arguments that returns it.
     """
     text = os.fspath(path)
     if text.endswith(".skops"):

@@ -17,17 +17,12 @@ class HingeVariational(MomentLoss):
 
     Chen et al. 2014, eq. (7) with the auxiliary variables eliminated in closed form:
     E max(0, ζ) = ½ E[ζ + |ζ|] <= ½ [E ζ + √(E ζ²)]. An upper bound, tight at v = 0.
-
-    Parameters
-    ----------
-    margin : float
-        The paper's ℓ, the score a row needs to cost nothing.
     """
 
     has_majorizer = True
 
     def __init__(self, margin: float = 1.0):
-        self.margin = margin
+        self.margin = margin  # the paper's ℓ: the score a row needs to cost nothing
 
     def exactness(self, noise: Noise) -> Exactness:
         return "bound"
@@ -69,11 +64,6 @@ class HingeGaussian(MomentLoss):
 
     E max(0, Z) for Z ~ N(z, v): exact for Gaussian noise, the central limit
     approximation for any other.
-
-    Parameters
-    ----------
-    margin : float
-        The score a row needs to cost nothing.
     """
 
     def __init__(self, margin: float = 1.0):
