@@ -6,11 +6,12 @@ import subprocess
 import sys
 import types
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import noiseproof
-from noiseproof._docs import _LINE, shared_docs
+from noiseproof._docs import _LINE, _REFERENCES, _RELATED, _SHARED, shared_docs
 from noiseproof.estimators import ESTIMATORS
 
 validation = pytest.importorskip("numpydoc.validate", reason="needs numpydoc")
@@ -123,13 +124,38 @@ def test_shared_descriptions_take_defaults_from_the_signature():
             {X}
             """
 
+        @classmethod
+        def made(cls, y, n_jobs=2):
+            """Make one.
+
+            {(y, n_jobs) -> self}
+
+            {See Also: certify, contest}
+            """
+
     lines = Toy.__doc__.splitlines()
     assert lines[4] == "        C : float, default=3.0"
     assert lines[6] == '        solver : {"newton", "lbfgs", "irls"}, default="newton"'
     assert lines[9] == "            Only one."
     assert "            X : array-like or sparse matrix of shape" in Toy.fit.__doc__
+    lines = inspect.getdoc(Toy.made).splitlines()
+    assert lines[6] == "n_jobs : int or None, default=2"
+    assert lines[lines.index("Returns") + 2] == "self : object"
+    assert lines[-4:-2] == ["See Also", "--------"]
+    assert lines[-1].startswith("noiseproof.evaluation.contest : Cross-validates")
     with pytest.raises(KeyError, match="no_such_name"):
         shared_docs(type("Toy", (), {"__doc__": "{no_such_name}"}))
+
+
+def test_every_shared_description_is_used():
+    used = {"References": set(), "See Also": set(), None: set()}
+    for file in Path(noiseproof.__file__).parent.rglob("*.py"):
+        if file.name != "_docs.py":
+            for _, section, names, returned in _LINE.findall(file.read_text("utf-8")):
+                used[section or None] |= {*names.split(", "), returned} - {""}
+    assert used["References"] == set(_REFERENCES)
+    assert used["See Also"] == set(_RELATED)
+    assert used[None] == set(_SHARED)
 
 
 def test_without_docstrings_there_is_nothing_to_fill_in():

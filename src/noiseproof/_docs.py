@@ -6,6 +6,7 @@ such a class, these lines stand for what is written below:
     {noise, C, tol}          the descriptions of these parameters or attributes
     {single coef_}           the description of `coef_` for a single target
     {(X, y) -> self}         the sections Parameters and Returns
+    {See Also: certify}      the section See Also
     {References: Teo 2008}   the section References
 
 Defaults come from the signature. An indented line that follows adds to a description.
@@ -109,6 +110,8 @@ classes : array-like
     All class labels that will ever come; needed in the first call.
 self : object
     The fitted estimator.
+features : array or sparse matrix of shape (n_samples, n_features)
+    One feature per column or value of text. NaN marks a missing number.
 predictions : array of shape (n_samples,)
     Predicted targets.
 scores : array of shape (n_samples,) or (n_samples, n_classes)
@@ -117,6 +120,97 @@ probabilities : array of shape (n_samples, n_classes)
     One column per class, in the order of `classes_`.
 score : float
     Accuracy of a classifier, R² of a regressor.
+random_state : int, RandomState instance or None
+    Seed. Pass an int to get the same results in every run.
+seed random_state : int
+    Seed of everything that is random.
+n_jobs : int or None
+    Number of threads. None means 1, or what a `joblib.parallel_config` says.
+progress : bool, callable or None
+    None shows a progress bar in a terminal if the work takes more than two
+    seconds; True always shows one, False never. A function is called with (done,
+    total).
+any random_state : int, RandomState, Generator or None
+    Seed. Pass an int to get the same results in every run.
+models : model, dict of str to model, or list of (str, model)
+    Fitted models with `predict`. If one that is not of scikit-learn predicts several
+    numbers per row, they are taken as the scores of the classes 0, 1, ...
+held out X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    Rows that were not used in training. Sparse X stays sparse; a data frame is
+    passed to the models with its column names and, if possible, its dtypes.
+true y : array-like of shape (n_samples,)
+    True labels or targets.
+perturb : str, Noise or Attack
+    What happens to the features. "delete": each feature of a row becomes zero with
+    probability `level`, and the others stay as they are (Chen et al. 2014).
+    "delete_count": exactly `level` non-zero features of each row become zero, or all
+    if there are fewer (Dekel and Shamir 2008). "delete_groups": each of the `groups`
+    becomes zero as a whole with probability `level`. "missing" and
+    "missing_groups": the same as "delete" and "delete_groups", but values become
+    missing (NaN), so that the model knows. A model that refuses NaN gets the mean of
+    the column in X instead (the most frequent value of a text column), as an imputer
+    would write it. In a sparse matrix missing values are not stored. A noise object
+    acts at that level: `noise.at(level)`. An attack has that strength (budget, k,
+    radius, ...) and knows the model, which must be linear; it is not random, so it
+    runs once.
+level : float
+    How strong the perturbation is: a probability, a count or the level of the noise
+    or attack.
+scoring : str, scorer or callable
+    Name of a scikit-learn metric or a function of (model, X, y).
+any scoring : str, scorer or callable
+    Name of a scikit-learn metric or a function of (model, X, y). None means accuracy
+    for classifiers and R² for regressors.
+n_repeats : int
+    Number of random draws of the perturbation, for each level or fold.
+deleted_as : {"zero", "nan"}
+    What a deleted value becomes. "zero": it reads as zero, as from a dead sensor.
+    "nan": it is missing, and the model knows; a model that refuses NaN gets the mean
+    of the column in X instead.
+space : {"input", "model"}
+    Where features of a pipeline are deleted. "input": before its first step, as by a
+    broken sensor. "model": before its last step, where zero means average if there
+    is a scaler before.
+confidence : float
+    Confidence level of the intervals around the means. They account for the random
+    perturbations, not for the choice of the rows.
+cv : int, splitter or iterable
+    Folds. A number of folds is drawn at random, stratified for classifiers.
+ax : matplotlib Axes
+    Where to draw. None means a new figure.
+ax_ : matplotlib Axes
+    The axes of the plot, after `plot`.
+figure_ : matplotlib Figure
+    The figure of the axes.
+lines_ : list of matplotlib Line2D
+    One line per model.
+display : object
+    This display, with the plot in `ax_`.
+raw X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
+    The table as it is: columns may contain text and missing values.
+raw y : array-like of shape (n_samples,)
+    Classes or quantities, as `task` says.
+task : {"classification", "regression"}
+    How to treat y. None means `noiseproof.training.task_of(y)`.
+encoder : TableEncoder
+    What turns the columns into features. None means `TableEncoder()`.
+max_rows : int
+    Models are compared on a random sample of at most this many rows.
+incomplete X : array or data frame of shape (n_samples, n_features)
+    Rows with or without missing values.
+ignored y : object
+    Ignored; for compatibility with scikit-learn.
+delta : float
+    Probability that a risk bound may fail.
+fixed budget : float
+    N, the total value of the features that may be deleted from each row.
+values : array-like of shape (n_features,) or (n_groups,)
+    v_j, what it costs the adversary to delete a feature (or a group, if there are
+    groups). None means 1 each.
+box C : float
+    Largest weight of a feature, in absolute value.
+trusted : list of types or of their full names
+    Types to trust beside those of noiseproof and scikit-learn.
 shape : tuple of 2 ints
     Height and width of the images. None means square images.
 folder : path
@@ -134,18 +228,71 @@ corrupted features", International Conference on Machine Learning, 2008.""",
     "Maaten 2013": """L. van der Maaten, M. Chen, S. Tyree and K. Weinberger, "Learning
 with marginalized corrupted features", International Conference on Machine Learning,
 2013.""",
+    "Nadeau 2003": """C. Nadeau and Y. Bengio, "Inference for the generalization error",
+Machine Learning 52, 2003.""",
     "Teo 2008": """C. H. Teo, A. Globerson, S. Roweis and A. Smola, "Convex learning
 with invariances", Advances in Neural Information Processing Systems, 2008.""",
     "Wager 2013": """S. Wager, S. Wang and P. Liang, "Dropout training as adaptive
 regularization", Advances in Neural Information Processing Systems, 2013.""",
+    "Zaffran 2023": """M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal
+prediction with missing values", International Conference on Machine Learning, 2023.""",
 }
-_LINE = re.compile(r"^( *)\{(References: )?\(?(\w[\w, ]*?)(?:\) -> (\w+))?\}$", re.M)
+_SEE_ALSO = """\
+noiseproof.AverageOverMissing : Averages a model over what missing values may be.
+noiseproof.InvariantSVC : Trains a support vector machine against an attack.
+noiseproof.PartitionEnsemble : Certifies any model, by votes on parts of the features.
+noiseproof.RobustLPClassifier : Trains a linear model for the deletion of features.
+noiseproof.RobustPerceptron : Trains online for the deletion of features.
+noiseproof.as_sklearn : Makes a plain scikit-learn model with the same weights.
+noiseproof.attacks.Attack : Base class of all attacks.
+noiseproof.attacks.Ellipsoid : Moves rows within an ellipsoid.
+noiseproof.attacks.FeatureDeletion : Deletes features within a budget.
+noiseproof.attacks.FeatureScaling : Scales a few features of each row.
+noiseproof.attacks.ImageRotation : Rotates images.
+noiseproof.attacks.ImageScale : Shrinks or enlarges images.
+noiseproof.attacks.ImageShear : Slants images.
+noiseproof.attacks.ImageShift : Moves images by some pixels.
+noiseproof.attacks.NormBall : Moves rows within a ball.
+noiseproof.attacks.Union : Applies one of several attacks to each row.
+noiseproof.attacks.digit_invariances : Applies 20 transforms to images of digits.
+noiseproof.bounds.pac_bayes_risk : Bounds the risk of `RobustLPClassifier`.
+noiseproof.conditionals.Donors : Fills missing values from similar training rows.
+noiseproof.conditionals.JointGaussian : Fills missing values by one Gaussian.
+noiseproof.evaluation.CertificateDisplay : Plots certified accuracies.
+noiseproof.evaluation.FragilityDisplay : Plots what losing each feature costs.
+noiseproof.evaluation.RobustnessCurveDisplay : Plots scores under a perturbation.
+noiseproof.evaluation.certify : Finds the smallest change that changes a prediction.
+noiseproof.evaluation.contest : Cross-validates models under a perturbation.
+noiseproof.evaluation.feature_fragility : Measures what losing each feature costs.
+noiseproof.evaluation.linear_view : Reads the weights of a linear model or pipeline.
+noiseproof.evaluation.perturbed_scorer : Makes a scorer for `GridSearchCV`.
+noiseproof.evaluation.robustness_curve : Scores fitted models under a perturbation.
+noiseproof.io.read_notes : Reads the notes that were saved with a model.
+noiseproof.load : Loads a model without running code from the file.
+noiseproof.portfolio : Lists the models that `recommend` compares.
+noiseproof.recommend : Finds the best of many models for a perturbation.
+noiseproof.report.gather : Collects the numbers of a report.
+noiseproof.report.render : Writes a report as HTML.
+noiseproof.report.write_report : Collects and writes a report.
+noiseproof.save : Saves a model to a file.
+noiseproof.tables.TableEncoder : Turns the columns of a table into features.
+noiseproof.tables.column_notes : Notes on the columns of a training table.
+noiseproof.tables.new_table_notes : Notes on a table to predict for.
+noiseproof.tables.read_table : Reads a table from a file.
+noiseproof.tables.target_note : A note on the target.
+noiseproof.train : Trains and judges a model on a raw table.
+""".splitlines()
+_RELATED = {line.split(" : ")[0].split(".")[-1]: line for line in _SEE_ALSO}
+_LINE = re.compile(
+    r"^( *)\{(?:(References|See Also): )?\(?(\w[\w, ]*?)(?:\) -> (\w[\w ]*))?\}$", re.M
+)
 
 
 def shared_docs(thing: T) -> T:
     """Fill in what lines in braces stand for; without docstrings (-OO) do nothing."""
-    methods = filter(isfunction, vars(thing).values()) if isclass(thing) else ()
-    for one in filter(lambda one: one.__doc__, (thing, *methods)):
+    members = vars(thing).values() if isclass(thing) else ()
+    methods = (getattr(one, "__func__", one) for one in members)  # of class methods
+    for one in filter(lambda one: one.__doc__, (thing, *filter(isfunction, methods))):
         one.__doc__ = _filled(one)
     return thing
 
@@ -162,11 +309,15 @@ def _filled(thing: Any) -> str:
         return f"{name} : {kind}\n{text}"
 
     def fill(line: re.Match[str]) -> str:
-        margin, cited, names, returned = line.groups()
-        if cited:
-            text = "\n".join(_REFERENCES[key] + "\n" for key in names.split(", "))
-            return indent(f"References\n----------\n{text}", margin)[:-1]
-        text = "".join(map(described, names.split(", ")))
+        margin, section, names, returned = line.groups()
+        keys = names.split(", ")
+        if section == "References":
+            text = "\n\n".join(_REFERENCES[key] for key in keys)
+            return indent(f"References\n----------\n{text}", margin)
+        if section:
+            text = "\n".join(_RELATED[key] for key in keys)
+            return indent(f"See Also\n--------\n{text}", margin)
+        text = "".join(map(described, keys))
         if returned:
             text = f"Parameters\n----------\n{text}\n"
             text += f"Returns\n-------\n{described(returned)}"

@@ -48,9 +48,7 @@ class PacBayesBound:
     complexity : float
         β(m, δ, γ) / (m - 1).
 
-    See Also
-    --------
-    pac_bayes_risk : Computes it.
+    {See Also: pac_bayes_risk}
 
     {References: Dekel 2008}
     """
@@ -61,6 +59,7 @@ class PacBayesBound:
     complexity: float
 
 
+@shared_docs
 def kl_inverse(empirical: float, divergence: float) -> float:
     """The largest ε with KL(empirical ‖ ε) <= divergence, to 1e-10.
 
@@ -76,9 +75,7 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     epsilon : float
         At least `empirical`, at most 1.
 
-    See Also
-    --------
-    pac_bayes_risk : Uses it.
+    {See Also: pac_bayes_risk}
 
     Examples
     --------
@@ -144,12 +141,10 @@ def pac_bayes_risk(
         Training rows.
     y : array-like of shape (m,)
         Labels in ±1.
-    budget, values, margin, C : float, array-like, float, float
-        N, v, γ and the radius of the box, as given to `RobustLPClassifier`.
+    {fixed budget, values, margin, box C}
     intercept : float, default=0.0
         That of the classifier, to be checked.
-    delta : float, default=0.05
-        Probability that the bound may fail.
+    {delta}
 
     Returns
     -------
@@ -230,20 +225,14 @@ def online_to_batch_risk(
         E ξ*, the expected loss of the best fixed hypothesis, or a bound on it.
     X : array-like or sparse matrix of shape (m, n)
         Training rows.
-    budget, values, margin, C : float, array-like, float, float
-        N, v, γ and the radius of the box, as given to `RobustPerceptron`.
-    delta : float, default=0.05
-        Probability that the bound may fail.
+    {fixed budget, values, margin, box C, delta}
 
     Returns
     -------
     risk : float
         Bound on the risk, at most 1.
 
-    See Also
-    --------
-    pac_bayes_risk : For a model trained on all rows at once.
-    noiseproof.RobustPerceptron : The model it is about.
+    {See Also: pac_bayes_risk, RobustPerceptron}
 
     {References: Dekel 2008}
 
@@ -293,8 +282,7 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
     ----------
     budget : float
         N, the number of features that may be corrupted.
-    C : float, default=1.0
-        Radius of the box.
+    {box C}
     epsilon : float, default=0.05
         Probability that the noise may exceed the margin.
 
@@ -303,10 +291,7 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
     margin : float
         The smallest γ that will do.
 
-    See Also
-    --------
-    pac_bayes_risk : Risk under deletion.
-    noiseproof.RobustLPClassifier : Takes a margin.
+    {See Also: pac_bayes_risk, RobustLPClassifier}
 
     {References: Dekel 2008}
 

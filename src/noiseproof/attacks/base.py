@@ -72,11 +72,7 @@ class Attack(BaseEstimator):
         for "deletion" asks for `certificate_values` and `certificate_factors`, the one
         for "norm" for the order `ord`; None means that there is none.
 
-    See Also
-    --------
-    FeatureDeletion : Deletes features within a budget.
-    Union : One of several attacks.
-    noiseproof.InvariantSVC : Trains against an attack.
+    {See Also: FeatureDeletion, Union, InvariantSVC}
 
     {References: Teo 2008}
     """
@@ -251,6 +247,7 @@ class Attack(BaseEstimator):
         return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
 
 
+@shared_docs
 class LinearMargins:
     """Checked labels and weights, always with a row of `coef` per class.
 
@@ -268,9 +265,7 @@ class LinearMargins:
     intercept : array of shape (n_classes,), float or None, default=None
         Intercepts; None means zero.
 
-    See Also
-    --------
-    Attack : Base class of all attacks.
+    {See Also: Attack}
     """
 
     def __init__(self, X: Any, y: Any, coef: Any, intercept: Any = None):

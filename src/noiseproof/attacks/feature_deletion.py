@@ -89,12 +89,7 @@ class FeatureDeletion(Attack):
 
     Parameters
     ----------
-    budget : float, default=1.0
-        N, the total value that may be deleted from each row.
-    values : array-like of shape (n_features,) or (n_groups,), default=None
-        v_j, what deleting a feature costs the adversary, or a group if there are
-        groups; None means 1 each.
-    {groups}
+    {fixed budget, values, groups}
         They can only be deleted as a whole. The gain of a group is the sum of its
         members' gains, including those whose deletion helps the model.
     mode : {"best", "greedy"}, default="best"
@@ -102,11 +97,7 @@ class FeatureDeletion(Attack):
         the paper's experiments: the largest gains first, whatever their value, until
         the budget is spent or no useful feature is left.
 
-    See Also
-    --------
-    FeatureScaling : Scales features in place of deleting them.
-    noiseproof.RobustLPClassifier : Trains for deletion.
-    noiseproof.evaluation.certify : The smallest deletion that changes a prediction.
+    {See Also: FeatureScaling, RobustLPClassifier, certify}
 
     {References: Dekel 2008, Teo 2008}
 

@@ -34,9 +34,7 @@ class FeatureScaling(Attack):
     low, high : float, default=0.0 and 1.0
         The smallest and the largest factor.
 
-    See Also
-    --------
-    FeatureDeletion : Sets features to zero.
+    {See Also: FeatureDeletion}
 
     {References: Teo 2008}
 

@@ -15,15 +15,13 @@ from noiseproof._rows import as_dense, assemble, readable, zero_missing
 from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 
+@shared_docs
 class LinearMaps(Attack):
     """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
 
     Missing entries (NaN) of a row that is changed count as zero.
 
-    See Also
-    --------
-    Attack : Base class of all attacks.
-    ImageShift : An attack that is a list of linear maps.
+    {See Also: Attack, ImageShift}
     """
 
     def maps(self, n_features: int) -> list[Any]:
@@ -154,10 +152,7 @@ class ImageShift(ImageAttack):
         8 adds the diagonals, where both coordinates move by `pixels`.
     {shape}
 
-    See Also
-    --------
-    ImageScale : Shrinks or enlarges an image.
-    digit_invariances : All transforms of the paper.
+    {See Also: ImageScale, digit_invariances}
 
     {References: Teo 2008}
 
@@ -201,10 +196,7 @@ class ImageRotation(ImageAttack):
         How far; several numbers list several angles.
     {shape}
 
-    See Also
-    --------
-    ImageShear : Slants an image.
-    digit_invariances : All transforms of the paper.
+    {See Also: ImageShear, digit_invariances}
 
     {References: Teo 2008}
 
@@ -240,10 +232,7 @@ class ImageScale(ImageAttack):
         The factors are 1 - amount and 1 + amount; below 1.
     {shape}
 
-    See Also
-    --------
-    ImageShift : Moves an image.
-    digit_invariances : All transforms of the paper.
+    {See Also: ImageShift, digit_invariances}
 
     {References: Teo 2008}
 
@@ -282,10 +271,7 @@ class ImageShear(ImageAttack):
         How many pixels a line moves per pixel of its distance from the centre.
     {shape}
 
-    See Also
-    --------
-    ImageRotation : Turns an image.
-    digit_invariances : All transforms of the paper.
+    {See Also: ImageRotation, digit_invariances}
 
     {References: Teo 2008}
 

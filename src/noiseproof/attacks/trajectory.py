@@ -41,9 +41,7 @@ class Trajectory(Attack):
         the row is a signal that is delayed by t places: the Taylor series of
         x(j - t), with central differences for derivatives.
 
-    See Also
-    --------
-    ImageRotation : A finite list of transforms.
+    {See Also: ImageRotation}
 
     {References: Teo 2008}
 

@@ -73,9 +73,7 @@ class NormBall(Translation):
     ord : {1, 2, inf}, default=2
         Which norm.
 
-    See Also
-    --------
-    Ellipsoid : Other scales in other directions.
+    {See Also: Ellipsoid}
 
     {References: Teo 2008}
 
@@ -132,9 +130,7 @@ class Ellipsoid(Translation):
         S: a number times the identity, its diagonal, or all of it, symmetric and
         positive semidefinite. None means the identity.
 
-    See Also
-    --------
-    NormBall : A ball in place of an ellipsoid.
+    {See Also: NormBall}
 
     {References: Teo 2008}
 

@@ -26,9 +26,7 @@ class Union(Attack):
     attacks : sequence of Attack, default=()
         The members; without any, rows stay as they are.
 
-    See Also
-    --------
-    digit_invariances : The union of 20 transforms of images.
+    {See Also: digit_invariances}
 
     {References: Teo 2008}
 
@@ -109,10 +107,7 @@ def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
     attack : Union
         A finite attack with 21 candidates: the image itself and 20 more.
 
-    See Also
-    --------
-    ImageRotation : One of them alone.
-    noiseproof.InvariantSVC : Trains with them.
+    {See Also: ImageRotation, InvariantSVC}
 
     {References: Teo 2008}
 

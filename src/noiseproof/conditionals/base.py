@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import check_parameters
 from noiseproof.conditionals.cells import Cells
 
@@ -39,6 +40,7 @@ class Draws(NamedTuple):
     origin: NDArray[np.intp]
 
 
+@shared_docs
 class Conditional(BaseEstimator, ABC):
     """A model of the distribution of missing values, given the observed ones.
 
@@ -46,10 +48,7 @@ class Conditional(BaseEstimator, ABC):
     asked about. Subclasses learn in `_fit` and fill a block of incomplete rows in
     `_fill`; both see codes (see `cells`), not tables.
 
-    See Also
-    --------
-    Donors : Training rows that agree with the observed values.
-    JointGaussian : One Gaussian for all rows.
+    {See Also: Donors, JointGaussian}
     """
 
     n_default: ClassVar[int] = 20  # draws, where nobody says how many
@@ -59,17 +58,7 @@ class Conditional(BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from rows with or without missing values.
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Training rows; NaN or an empty cell is a missing value.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        self : Conditional
-            Fitted.
+        {(incomplete X, ignored y) -> self}
         """
         check_parameters(self)
         self.cells_ = Cells(X)
@@ -81,8 +70,8 @@ class Conditional(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with missing values. A complete row is its own only draw.
+        {incomplete X}
+            A complete row is its own only draw.
         n_draws : int, default=None
             The largest number of draws for each row. None leaves it to the conditional:
             usually 20, but `Donors` then answers a row without any observed value by
@@ -119,8 +108,7 @@ class Conditional(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with missing values.
+        {incomplete X}
 
         Returns
         -------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
@@ -28,6 +29,7 @@ _MASKED_ROWS = 100  # for each rate
 _TAUGHT_BY = 5000  # rows: enough for covariances
 
 
+@shared_docs
 class Donors(Conditional):
     """Fill missing values from training rows that agree with the observed ones.
 
@@ -73,10 +75,7 @@ class Donors(Conditional):
     regression_ : object
         The covariance of the features, in their scales.
 
-    See Also
-    --------
-    JointGaussian : Keeps no training rows.
-    noiseproof.AverageOverMissing : Averages a model over the draws.
+    {See Also: JointGaussian, AverageOverMissing}
 
     Examples
     --------

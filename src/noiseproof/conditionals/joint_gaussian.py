@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
 from noiseproof.conditionals.regression import Regression, regression_of
@@ -18,6 +19,7 @@ Array = NDArray[Any]
 _BLOCK = 2**22  # numbers in a temporary array
 
 
+@shared_docs
 class JointGaussian(Conditional):
     """Fill missing values by a Gaussian with the mean and covariance of the rows.
 
@@ -41,10 +43,7 @@ class JointGaussian(Conditional):
     regression_ : object
         The covariance, in units of the features' standard deviations.
 
-    See Also
-    --------
-    Donors : For rows that are not Gaussian.
-    noiseproof.AverageOverMissing : Averages a model over the draws.
+    {See Also: Donors, AverageOverMissing}
 
     Examples
     --------
@@ -113,8 +112,7 @@ class JointGaussian(Conditional):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_samples, n_features)
-            Rows with missing values.
+        {incomplete X}
         coef : array of shape (n_scores, n_features)
             Weights.
         intercept : array of shape (n_scores,)

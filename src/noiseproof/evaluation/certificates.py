@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from noiseproof._charts import Chart, Line, Series
+from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import (
@@ -53,6 +54,7 @@ _SHOWN = (0.9, 0.75, 0.5, 0.25, 0.1)  # shares of rows whose budgets are printed
 _POINTS = np.linspace(0, 0.98, 99)  # and of those where a picture has its steps
 
 
+@shared_docs
 def certify(
     model: Any,
     X: Any,
@@ -85,28 +87,21 @@ def certify(
         be changed, to whatever values, and `deletion_budget` those that must go missing
         before the votes can turn; both are lower bounds, which nothing smaller beats.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows to certify; sparse stays sparse. Missing features (NaN), where the model
-        takes them, are gone already and cannot be deleted.
+        Rows to certify. Sparse X stays sparse. Features that are missing already (NaN)
+        cannot be deleted.
     y : array-like of shape (n_samples,) or None
         Labels, for `accuracy_at`; None if there are none.
-    values : array-like of shape (n_features,) or (n_groups,), default=None
-        What deleting a feature costs, or a group if there are groups; None means 1
-        each, and 0 is free.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that can be deleted together only: a dictionary from names to lists of
-        features, a list of such lists, or one label per feature. A budget then counts
-        groups, each of which goes as a whole; a feature in no group is one by itself.
-        With space="model" they are groups of columns of X: all features that a pipeline
-        makes of a column belong to it.
+    {values}
+        A feature of value 0 can be deleted for free.
+    {groups}
+        A group can only be deleted as a whole, and the budget then counts groups. With
+        space="model" all features that a pipeline makes of a column belong to it.
     attack : FeatureDeletion, FeatureScaling or NormBall, default=None
         What may happen, if not deletion. Its own budget, k or radius is not used: the
         certificate is the smallest that changes the prediction.
-    space : {"input", "model"}, default="input"
-        Whether features change before the scalers of a pipeline or after; see
-        `linear_view`.
-    n_jobs : int or None, default=None
-        Threads that share the rows of a linear model; None means 1, or as many as a
-        `joblib.parallel_config` says. With its backend "dask" the rows are spread over
+    {space}
+    {n_jobs}
+        They share the rows of a linear model. The backend "dask" spreads the rows over
         the workers of a cluster.
 
     Returns
@@ -114,11 +109,7 @@ def certify(
     certificates : Certificates
         `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
 
-    See Also
-    --------
-    robustness_curve : Scores under random perturbations and attacks.
-    feature_fragility : What losing each feature costs.
-    noiseproof.PartitionEnsemble : Certificates for any model.
+    {See Also: robustness_curve, feature_fragility, PartitionEnsemble}
 
     Examples
     --------
@@ -174,6 +165,7 @@ def certify(
     )
 
 
+@shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Certificates(Result):
     """How much it takes to change the prediction of each row.
@@ -198,10 +190,7 @@ class Certificates(Result):
         For a model that votes, where `budget` counts features that are changed to
         whatever values: the same for features that go missing (NaN), which it notices.
 
-    See Also
-    --------
-    certify : Computes them.
-    CertificateDisplay : Draws them.
+    {See Also: certify, CertificateDisplay}
     """
 
     budget: Array
@@ -224,7 +213,7 @@ class Certificates(Result):
         Parameters
         ----------
         budget : float or array-like
-            One or many.
+            One or several.
         missing : bool, default=False
             For a model that votes: whether features go missing (`deletion_budget`)
             instead of being changed to whatever values.
@@ -248,7 +237,7 @@ class Certificates(Result):
         Parameters
         ----------
         budget : float or array-like
-            One or many.
+            One or several.
 
         Returns
         -------
@@ -273,8 +262,7 @@ class Certificates(Result):
         ----------
         budget : float
             What the adversary may spend.
-        delta : float, default=0.05
-            Probability that the bound may fail.
+        {delta}
 
         Returns
         -------

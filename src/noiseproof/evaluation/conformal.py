@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import contain, density
 from noiseproof.groups import Groups
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+@shared_docs
 def conformal_sets(
     model: Any,
     X_calibration: Any,
@@ -56,33 +58,26 @@ def conformal_sets(
         Their classes or targets.
     coverage : float, default=0.9
         Probability that a set holds the true answer, at the least.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that go missing together, such as those of one sensor: a dictionary
-        from names to features, lists of features, or one label per feature. Where one
-        of them is missing the others are not used either, so that there are fewer
-        patterns.
+    {groups}
+        If one feature of a group is missing, the others are not used either, so that
+        there are fewer patterns.
     conformity_score : {"lac", "aps", "absolute"} or None, default=None
         How strange an answer is. For classifiers "lac" (the default), 1 less its
         probability, which gives the smallest sets on average; or "aps", the
         probability of all likelier classes and a random share of its own, which gives
         smaller sets to easy rows and larger ones to hard rows. For regressors
         "absolute", the distance from the prediction.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shares of "aps".
+    {random_state}
+        It is used by "aps" only.
 
     Returns
     -------
     sets : ConformalSets
         Its `predict(X)` gives the sets.
 
-    See Also
-    --------
-    certify : Proofs that a prediction does not change.
+    {See Also: certify}
 
-    References
-    ----------
-    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
-    missing values", International Conference on Machine Learning, 2023.
+    {References: Zaffran 2023}
 
     Examples
     --------
@@ -108,15 +103,16 @@ def conformal_sets(
     )
 
 
+@shared_docs
 class ConformalSets:
     """Sets of answers, calibrated for every pattern of missing cells.
 
     Parameters
     ----------
-    model, X_calibration, y_calibration, coverage
+    model, X_calibration, y_calibration, coverage, groups, conformity_score
         As in `conformal_sets`.
-    groups, conformity_score, random_state
-        As in `conformal_sets`.
+    {random_state}
+        It is used by "aps" only.
 
     Attributes
     ----------
@@ -130,10 +126,7 @@ class ConformalSets:
     --------
     conformal_sets : Makes them.
 
-    References
-    ----------
-    M. Zaffran, A. Dieuleveut, J. Josse and Y. Romano, "Conformal prediction with
-    missing values", International Conference on Machine Learning, 2023.
+    {References: Zaffran 2023}
     """
 
     def __init__(
@@ -179,8 +172,7 @@ class ConformalSets:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to predict for; NaN where a cell is missing.
+        {incomplete X}
 
         Returns
         -------

@@ -19,6 +19,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from noiseproof._charts import dot_strip, swatch
+from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
 from noiseproof.evaluation.blending import (
@@ -38,6 +39,7 @@ from noiseproof.groups import Groups, feature_names
 Scores = NDArray[np.float64]
 
 
+@shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Contest(Result):
     """What `contest` returns: scores by contender and fold, and what they cost.
@@ -62,15 +64,9 @@ class Contest(Result):
         Contenders that the blend is made of, with their weights; empty if none was
         asked for.
 
-    See Also
-    --------
-    contest : Holds it.
-    noiseproof.recommend : Holds it between a portfolio of models.
+    {See Also: contest, recommend}
 
-    References
-    ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-    52, 2003.
+    {References: Nadeau 2003}
     """
 
     contenders: tuple[str, ...]
@@ -190,6 +186,7 @@ class Contest(Result):
         return f"<p>{marks}</p><p>{escape(self.verdict)}</p>"
 
 
+@shared_docs
 def contest(
     contenders: Mapping[str, Any],
     X: Any,
@@ -217,33 +214,20 @@ def contest(
     ----------
     contenders : dict of str to estimator
         Unfitted estimators that take X as it is.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Labels or targets.
-    perturb, level
-        What is expected, as in `robustness_curve`.
-    scoring : str, scorer or callable, default=None
-        The metric; None is accuracy for classifiers and R² for regressors.
-    cv : int, splitter or iterable, default=5
-        Folds; a number of them is dealt out at random, stratified for classifiers.
-    n_repeats : int, default=3
-        Draws of the perturbation for each fold.
-    random_state : int, default=0
-        Seed of the folds and of the perturbation.
+    {X, y, perturb, level, any scoring, cv, n_repeats}
+    {seed random_state}
     confidence : float, default=0.95
-        At which contenders count as different.
-    progress : bool, callable or None, default=None
-        As in `robustness_curve`.
+        Confidence at which contenders count as different.
+    {progress}
     blend : collection of str, default=()
         Contenders of whose answers the weighted mean takes part, too, as "blend". Its
         weights are those that suit the damaged rows of the other folds best.
         Classifiers without probabilities are left out of it; of the others classes are
         taken from their probabilities.
     n_jobs : int or None, default=None
-        Contenders that are judged at a time; None means 1, or as many as a
-        `joblib.parallel_config` says. With its backend "dask" they are spread over the
-        workers of a cluster. The scores are the same.
+        Number of contenders that are judged at the same time. None means 1, or what a
+        `joblib.parallel_config` says; its backend "dask" spreads them over the workers
+        of a cluster. The scores do not depend on it.
     **options : dict
         Further options of `robustness_curve`, such as `deleted_as` or `space`.
 
@@ -252,16 +236,9 @@ def contest(
     contest : Contest
         Scores and costs, the best contender and a verdict.
 
-    See Also
-    --------
-    noiseproof.recommend : A contest between a portfolio of models.
-    perturbed_scorer : For a search of scikit-learn.
-    robustness_curve : Judges fitted models.
+    {See Also: recommend, perturbed_scorer, robustness_curve}
 
-    References
-    ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-    52, 2003.
+    {References: Nadeau 2003}
 
     Examples
     --------

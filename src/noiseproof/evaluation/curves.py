@@ -13,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._charts import Chart, Line, Series
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Container, canonical, contain
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import check_fate, check_space
@@ -34,6 +35,7 @@ from noiseproof.noise import Noise
 Array = NDArray[np.float64]
 
 
+@shared_docs
 def robustness_curve(
     models: Any,
     X: Any,
@@ -59,54 +61,21 @@ def robustness_curve(
 
     Parameters
     ----------
-    models : model, dict of str to model, or list of (str, model)
-        Fitted, with `predict`. Where a model from outside of scikit-learn gives several
-        numbers a row, they are taken for the scores of the classes 0, 1, ...
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Clean rows, not those of the training. Sparse X stays sparse; a frame goes to
-        the models as a frame with its names and, where possible, its dtypes.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
-    perturb : str, Noise or Attack
-        What happens at a level. "delete": each feature of a row dies with probability
-        `level` and reads as zero, the rest stay as they are (Chen et al. 2014).
-        "missing": each cell is missing with that probability: it becomes NaN, so that
-        the model knows, or the mean of its column in X (the commonest of its words) for
-        a model that refuses NaN, as an imputer in production would write it; of a
-        sparse matrix it is not stored. "delete_count": exactly
-        `level` non-zero features of each row die (Dekel and Shamir 2008), all if there
-        are fewer. "delete_groups": each of the `groups` of a row dies as a whole with
-        probability `level`; "missing_groups": the same as NaN. A noise object at that
-        level: `noise.at(level)`. An attack of that strength (budget, k, radius, ...) by
-        somebody who knows the model, which must be linear; such a curve is not random
-        and has one repeat.
+    {models, held out X, true y, perturb}
     levels : array-like of floats
         Where to evaluate.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Columns of X that die together, by name or number, for "delete_groups" and
-        "missing_groups"; a column in no group dies by itself. With space="model" all
-        features that a pipeline makes of a column belong to it.
-    scoring : str, scorer or callable, default="accuracy"
-        Name of a scikit-learn metric or a function of (model, X, y). It must not keep
-        X, which is overwritten by the next draw.
-    n_repeats : int, default=10
-        How often each level is drawn.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; with an int all numbers are the same in each run, whatever `n_jobs` is.
-    deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes: 0 (a word becomes empty), or missing, as above;
-        "delete" is then the same as "missing".
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step, as a broken sensor
-        would have it, or before its last, where behind a scaler zero means average.
-    confidence : float, default=0.95
-        Of the intervals around the means; they speak of the perturbation, not of how
-        well these rows represent others.
-    n_jobs : int or None, default=None
-        Threads; each has one copy of X to overwrite.
-    progress : bool, callable or None, default=None
-        None shows a bar at a terminal if the work takes more than two seconds; True
-        always shows one, False never. A function is called with (done, total).
+    {groups}
+        For "delete_groups" and "missing_groups". With space="model" all features that a
+        pipeline makes of a column belong to it.
+    {scoring}
+        It must not keep X, which is overwritten by the next draw.
+    {n_repeats, any random_state}
+        They do not depend on `n_jobs`.
+    {deleted_as}
+        A text becomes empty, not zero. With "nan", "delete" is the same as "missing".
+    {space, confidence, n_jobs}
+        Each thread has a copy of X.
+    {progress}
 
     Returns
     -------
@@ -114,11 +83,7 @@ def robustness_curve(
         Scores by model, level and repeat, with means and intervals; `filled` names the
         models that got means in place of NaN.
 
-    See Also
-    --------
-    RobustnessCurveDisplay : Draws the curve.
-    perturbed_scorer : The same score inside a search of scikit-learn.
-    certify : What no perturbation within a budget can change.
+    {See Also: RobustnessCurveDisplay, perturbed_scorer, certify}
 
     Examples
     --------
@@ -208,6 +173,7 @@ class CurveSummary(Result):
         }
 
 
+@shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class RobustnessCurve(Result):
     """Scores of models at each level of a perturbation.
@@ -229,10 +195,7 @@ class RobustnessCurve(Result):
     filled : tuple of str
         Models that refuse NaN, and so got the mean of its column for a missing cell.
 
-    See Also
-    --------
-    robustness_curve : Computes it.
-    RobustnessCurveDisplay : Draws it.
+    {See Also: robustness_curve, RobustnessCurveDisplay}
     """
 
     models: tuple[str, ...]

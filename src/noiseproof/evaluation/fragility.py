@@ -12,6 +12,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._charts import dot_strip
+from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
@@ -44,6 +45,7 @@ _CHUNK = 2**20  # scores that are held at a time
 _KINDS = (("feature", "pair of features"), ("group", "pair of groups"))
 
 
+@shared_docs
 def feature_fragility(
     model: Any,
     X: Any,
@@ -66,39 +68,20 @@ def feature_fragility(
     Parameters
     ----------
     model : model with `predict`
-        Fitted; need not be linear.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows, not those of the training.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Features that die together, by name or column number; None means each alone.
+        A fitted model; it need not be linear.
+    {held out X, true y, groups}
+        None deletes each feature by itself.
     pairs : bool, default=False
         Whether to lose two features or groups at a time, all pairs of them, to see
         which two outages together hurt most.
-    scoring : str, scorer or callable, default="accuracy"
-        Name of a scikit-learn metric or a function of (model, X, y).
-    deleted_as : {"nan", "zero"}, default="nan"
-        What a lost cell becomes. "nan": it is missing, so that the model knows, or the
-        mean of its column in X for a model that refuses NaN, as an imputer in
-        production would write it. "zero": it reads as zero, as from a dead sensor.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step or before its last.
-    n_jobs : int or None, default=None
-        Threads, where the model has to predict.
-    progress : bool, callable or None, default=None
-        None shows a bar at a terminal if the work takes more than two seconds; True
-        always shows one, False never. A function is called with (done, total).
+    {scoring, deleted_as, space, n_jobs, progress}
 
     Returns
     -------
     fragility : Fragility
         Names and costs, the most costly first.
 
-    See Also
-    --------
-    FragilityDisplay : Draws the costs.
-    certify : The worst case for each row.
+    {See Also: FragilityDisplay, certify}
 
     Examples
     --------
@@ -148,6 +131,7 @@ def feature_fragility(
     )
 
 
+@shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Fragility(Result):
     """What losing each feature, or group of features, costs; the most costly first.
@@ -168,10 +152,7 @@ class Fragility(Result):
         What becomes of them: missing, and the model knows; missing, and filled with
         the mean, as the model refuses NaN; or deleted, so that they read as zero.
 
-    See Also
-    --------
-    feature_fragility : Computes it.
-    FragilityDisplay : Draws it.
+    {See Also: feature_fragility, FragilityDisplay}
     """
 
     names: tuple[str, ...]

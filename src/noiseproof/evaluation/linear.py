@@ -22,6 +22,7 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._pipelines import Steps, transform, unwrap
 from noiseproof._rows import as_dense, canonical, missing_entries, zero_missing
 
@@ -44,6 +45,7 @@ class Rounding(NamedTuple):
     underflows: Array  # (k,): what the smallest numbers of the scalers add to them
 
 
+@shared_docs
 @dataclass(frozen=True, eq=False)
 class LinearView:
     """A classifier whose class is the largest of its scores, coef x + intercept.
@@ -71,9 +73,7 @@ class LinearView:
     rounding : Rounding
         What decides how far the model's own scores may be from exact ones.
 
-    See Also
-    --------
-    linear_view : Makes it.
+    {See Also: linear_view}
     """
 
     coef: Array
@@ -165,6 +165,7 @@ class LinearView:
         return own
 
 
+@shared_docs
 def linear_view(model: Any, space: str = "input") -> LinearView:
     """Get the weights of a fitted linear classifier, or of scalers followed by one.
 
@@ -175,21 +176,16 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
         package or of scikit-learn, a search over one, a wrapper that has trained one,
         or a pipeline that ends in one after `StandardScaler`, `MinMaxScaler`,
         `MaxAbsScaler` or `RobustScaler`.
-    space : {"input", "model"}, default="input"
-        Where features are deleted. "input": before the scalers, as a broken sensor
-        that writes zeros does. "model": after them, so that a deleted feature adds
-        nothing to the scores; behind a `StandardScaler` that means average. It is what
-        NaN means to the models of this package.
+    {space}
+        In model space a deleted feature adds nothing to the scores, which is what NaN
+        means to the models of this package.
 
     Returns
     -------
     view : LinearView
         Weights, intercepts, classes and a way to read rows.
 
-    See Also
-    --------
-    certify : Rests on this view.
-    noiseproof.as_sklearn : A plain model with the same weights.
+    {See Also: certify, as_sklearn}
 
     Examples
     --------

@@ -6,9 +6,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from noiseproof._docs import shared_docs
 from noiseproof.evaluation.curves import robustness_curve
 
 
+@shared_docs
 class PerturbedScorer(BaseEstimator):
     """A scorer for `GridSearchCV` that perturbs the rows held out.
 
@@ -18,28 +20,11 @@ class PerturbedScorer(BaseEstimator):
 
     Parameters
     ----------
-    perturb : str, Noise or Attack
-        What happens, as in `robustness_curve`.
-    level : float
-        How much of it.
-    scoring : str, scorer or callable, default="accuracy"
-        The metric on the perturbed rows.
-    groups : mapping, list of lists or array-like of labels, default=None
-        Columns that die together, for perturbations of groups.
-    n_repeats : int, default=1
-        Draws to average over.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the draws. None draws anew at each call, which makes candidates
-        differ by chance, too.
-    deleted_as : {"zero", "nan"}, default="zero"
-        What a deleted entry becomes.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses features before its first step or before its last.
+    {perturb, level, scoring, groups, n_repeats, any random_state}
+        None draws anew at each call, so that candidates also differ by chance.
+    {deleted_as, space}
 
-    See Also
-    --------
-    contest : Compares several models in one call.
-    robustness_curve : Scores at several levels.
+    {See Also: contest, robustness_curve}
 
     Examples
     --------
@@ -85,11 +70,8 @@ class PerturbedScorer(BaseEstimator):
         Parameters
         ----------
         estimator : model
-            Fitted, with `predict`.
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Clean rows.
-        y : array-like of shape (n_samples,)
-            True labels or targets.
+            A fitted model with `predict`.
+        {held out X, true y}
 
         Returns
         -------

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from noiseproof._docs import shared_docs
 from noiseproof._pipelines import unwrap
 from noiseproof._private import keep_loss
 from noiseproof._rows import host
@@ -28,6 +29,7 @@ from noiseproof.tables import TableEncoder
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
 
 
+@shared_docs
 def as_sklearn(model: Any) -> Any:
     """A plain scikit-learn linear model with the same coefficients and predictions.
 
@@ -57,10 +59,7 @@ def as_sklearn(model: Any) -> Any:
         last step is replaced; nested ones are laid flat. The arrays are copies, the
         other steps of a pipeline are shared.
 
-    See Also
-    --------
-    save : Writes a model of this package to a file.
-    noiseproof.evaluation.linear_view : The weights of a linear model or pipeline.
+    {See Also: save, linear_view}
 
     Examples
     --------

@@ -28,6 +28,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED
 from sklearn.base import BaseEstimator
 
 from noiseproof._atomic import PathLike, atomic_write
+from noiseproof._docs import shared_docs
 from noiseproof._private import (
     HARMLESS_PARTS,
     metric_functions,
@@ -54,6 +55,7 @@ class FileFormatError(ValueError):
     """
 
 
+@shared_docs
 def save(
     model: Any,
     path: PathLike,
@@ -77,19 +79,15 @@ def save(
         The file to create or to replace, such as `model.npf`.
     notes : dict, default=None
         What `read_notes` shall tell later; anything that JSON can hold.
-    trusted : list of types or of their full names, default=()
-        Types beside our own and scikit-learn's that the model holds, and that `load`
-        will be told to trust.
+    {trusted}
+        Pass the same ones to `load`.
 
     Raises
     ------
     TypeError
         If the model contains what `load` would refuse, such as a user-defined function.
 
-    See Also
-    --------
-    load : Reads the file without running code from it.
-    as_sklearn : A plain scikit-learn model for exporters.
+    {See Also: load, as_sklearn}
 
     Examples
     --------
@@ -145,6 +143,7 @@ def _archived(model: Any) -> bytes:
     return payload
 
 
+@shared_docs
 def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     """Load what `save` has written; no code from the file is run.
 
@@ -152,9 +151,9 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     ----------
     path : str or path
         The file, or a pipe.
-    trusted : list of types or of their full names, default=()
-        Types beside our own and scikit-learn's that the file may hold. Name only
-        types whose code is harmless whatever attributes a stranger gives them.
+    {trusted}
+        Name only types whose code is harmless, whatever attributes a stranger gives
+        them.
 
     Returns
     -------
@@ -168,10 +167,7 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
         version, holds types that are not trusted, asks for far more memory than its
         size explains, or holds a model whose arrays do not fit together.
 
-    See Also
-    --------
-    save : Writes the file.
-    noiseproof.io.read_notes : Reads what was noted beside the model.
+    {See Also: save, read_notes}
 
     Examples
     --------
@@ -222,6 +218,7 @@ def _read(payload: bytes, types: list[str]) -> Any:
     return model
 
 
+@shared_docs
 def read_notes(path: PathLike) -> dict[str, Any]:
     """Read what was noted when the file was saved, without loading the model.
 
@@ -235,9 +232,7 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     notes : dict
         As given to `save`.
 
-    See Also
-    --------
-    noiseproof.save : Writes the notes.
+    {See Also: save}
 
     Examples
     --------

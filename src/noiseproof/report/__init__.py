@@ -10,6 +10,7 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
+from noiseproof._docs import shared_docs
 from noiseproof.io import atomic_write
 from noiseproof.report.gather import Plan, gather
 from noiseproof.report.page import render
@@ -18,6 +19,7 @@ from noiseproof.report.summary import Summary
 __all__ = ["Plan", "Summary", "gather", "render", "write_report"]
 
 
+@shared_docs
 def write_report(
     models: Any,
     X: Any,
@@ -34,12 +36,9 @@ def write_report(
 
     Parameters
     ----------
-    models : model, dict of str to model, or list of (str, model)
-        Fitted, with `predict`; all classifiers or all regressors.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows, not those of the training. Sparse X stays sparse.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
+    {models}
+        All of them must be classifiers, or all regressors.
+    {held out X, true y}
     path : str or path, default=None
         The file to create or to replace, all at once; None writes none.
     **options : dict
@@ -51,10 +50,7 @@ def write_report(
     summary : Summary
         The numbers on the page; `to_dict` makes them fit for JSON.
 
-    See Also
-    --------
-    noiseproof.evaluation.robustness_curve : The curves of the page.
-    noiseproof.evaluation.certify : The certificates of the page.
+    {See Also: robustness_curve, certify}
 
     Examples
     --------

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
 from noiseproof._charts import Series
+from noiseproof._docs import shared_docs
 from noiseproof._private import (
     Interval,
     StrOptions,
@@ -87,6 +88,7 @@ _Tick = Callable[[], None]
 _Parts = NDArray[np.float64]  # what each row adds to a score, whose mean they are
 
 
+@shared_docs
 @dataclass(frozen=True)
 class Plan:
     """The options of `write_report`.
@@ -95,43 +97,29 @@ class Plan:
     ----------
     levels : array-like of floats, default=0, 0.1, ..., 0.9
         Shares of features that are lost at random.
-    n_repeats : int, default=10
-        Draws per level.
-    groups : dict of name to list of features, default=None
-        Features that fail together, by name or number of their columns in X; or lists
-        of features without names, or one label for each column.
+    {n_repeats, groups}
     feature_names : list of str, default=None
         Names of the columns of X; None takes those of a frame, or x0, x1, ...
     title : str, default="Robustness report"
         Headline of the page.
     data, target : str or None, default=None
         Names of the data and of the target, for the line below the headline.
-    random_state : int, default=0
-        Seed of all that is random.
+    {seed random_state}
     settings : dict, default=None
         What else it takes to reproduce the page, such as the command; shown as it is.
     training_rows : int or None, default=None
         Number of rows the models were trained on, if the page shall tell.
-    delta : float, default=0.05
-        Probability that a risk bound may fail.
-    space : {"input", "model"}, default="input"
-        Whether a pipeline loses cells before its first step, or before its last, where
-        behind a scaler zero means average. Certificates of missing cells count what
-        the last step gets: to our models a missing feature adds nothing there.
-    deleted_as : {"nan", "zero"}, default="nan"
-        What a lost cell becomes. "nan": it is missing, so that the model knows, or the
-        mean of its column for a model that refuses NaN. "zero": it is deleted, and
-        reads as zero. The page says which it shows.
+    {delta, space}
+        Certificates for missing values are always computed in the model space, where a
+        missing feature adds nothing to the score of our models.
+    {deleted_as}
+        The page says which one it shows.
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.
-    n_jobs, progress
-        As in `noiseproof.evaluation.robustness_curve`.
+    {n_jobs, progress}
 
-    See Also
-    --------
-    gather : Follows the plan.
-    write_report : Does both steps.
+    {See Also: gather, write_report}
     """
 
     levels: ArrayLike = LEVELS
@@ -161,17 +149,13 @@ class Plan:
             )
 
 
+@shared_docs
 def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     """Judge fitted models on rows they were not trained on.
 
     Parameters
     ----------
-    models : model, dict of str to model, or list of (str, model)
-        Fitted, with `predict`.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows, not those of the training.
-    y : array-like of shape (n_samples,)
-        True labels or targets.
+    {models, held out X, true y}
     plan : Plan, default=None
         The options; None means their defaults.
 
@@ -180,10 +164,7 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     summary : Summary
         For `render`, for a notebook, or for JSON by `to_dict`.
 
-    See Also
-    --------
-    render : Writes what was found as HTML.
-    write_report : Does both steps.
+    {See Also: render, write_report}
     """
     plan = plan or Plan()
     plan.check()

@@ -26,6 +26,7 @@ from noiseproof._charts import (
     swatch,
     to_svg,
 )
+from noiseproof._docs import shared_docs
 from noiseproof.report.summary import ModelSummary, Summary
 
 _HALF = 0.5  # of the features are gone: the level to compare models at
@@ -35,6 +36,7 @@ _ISOLATE, _END = "\u2068", "\u2069"  # FSI and PDI
 _OPENING = {"\u2066", "\u2067", _ISOLATE}
 
 
+@shared_docs
 def render(summary: Summary) -> str:
     """Write a page: a pure function of the summary. It needs Jinja2.
 
@@ -48,10 +50,7 @@ def render(summary: Summary) -> str:
     page : str
         An HTML document that fetches nothing and runs no script but its own.
 
-    See Also
-    --------
-    gather : Finds out what the page shows.
-    write_report : Does both steps.
+    {See Also: gather, write_report}
 
     Examples
     --------

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any
 
 from noiseproof._charts import Series
+from noiseproof._docs import shared_docs
 
 Numbers = Mapping[str, float]
 
@@ -68,6 +69,7 @@ class ModelSummary:
     gives_probabilities: bool = False  # whether the rows' confidence is a probability
 
 
+@shared_docs
 @dataclass(frozen=True)
 class Summary:
     """A whole report before it is a page; in a notebook it shows itself as the page.
@@ -104,10 +106,7 @@ class Summary:
     settings, versions : dict of str to str
         What it takes to reproduce the page.
 
-    See Also
-    --------
-    gather : Makes it.
-    render : Writes it as HTML.
+    {See Also: gather, render}
     """
 
     title: str

@@ -19,12 +19,14 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import StrOptions, _check_feature_names_in, check_parameters
 from noiseproof._rows import density, read
 from noiseproof.conditionals import warn_of_many_words
 from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
 
 
+@shared_docs
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Features from the columns of a table, by name.
 
@@ -64,10 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Of `coerce`: the column, whether its commas stand before fractions, and the
         number that means missing.
 
-    See Also
-    --------
-    read_table : Reads the table.
-    noiseproof.recommend : Uses this encoder.
+    {See Also: read_table, recommend}
 
     Examples
     --------
@@ -99,35 +98,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn scales and the values of text columns.
 
-        Parameters
-        ----------
-        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
-            The table.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        self : TableEncoder
-            The fitted encoder.
+        {(raw X, ignored y) -> self}
         """
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn and encode in one pass; parameters as in `fit`.
+        """Learn and encode in one pass.
 
-        Parameters
-        ----------
-        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
-            The table.
-        y : ignored
-            For pipelines.
-
-        Returns
-        -------
-        features : array or sparse matrix of shape (n_samples, n_features)
-            As `transform` gives them.
+        {(raw X, ignored y) -> features}
         """
         check_parameters(self)
         self.text_columns_: list[str] = []
@@ -204,15 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Features of new rows.
 
-        Parameters
-        ----------
-        X : DataFrame, array or sparse matrix of shape (n_samples, n_columns)
-            The table.
-
-        Returns
-        -------
-        features : array or sparse matrix of shape (n_samples, n_features)
-            NaN where a number is missing.
+        {(raw X) -> features}
         """
         check_is_fitted(self)
         if hasattr(X, "columns"):

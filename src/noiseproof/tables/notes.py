@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noiseproof._docs import shared_docs
 from noiseproof.tables.cells import as_numbers, sentinel
 
 _MOSTLY = 0.5  # of the cells of a text column are numbers, if they are read kindly
@@ -21,6 +22,7 @@ _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECASE)
 
 
+@shared_docs
 class Note(NamedTuple):
     """Columns, what was found in them, and the option that answers it.
 
@@ -33,9 +35,7 @@ class Note(NamedTuple):
     answer : str
         The option of the command line that answers it; may be empty.
 
-    See Also
-    --------
-    column_notes : Notes on a training table.
+    {See Also: column_notes}
     """
 
     columns: list[str]
@@ -43,6 +43,7 @@ class Note(NamedTuple):
     answer: str
 
 
+@shared_docs
 def column_notes(X: Any) -> list[Note]:
     """What to know about the columns of a training table before a model is made of it.
 
@@ -56,10 +57,7 @@ def column_notes(X: Any) -> list[Note]:
     notes : list of Note
         Columns with the same finding together.
 
-    See Also
-    --------
-    target_note : A note on the target.
-    new_table_notes : Notes on a table to predict for.
+    {See Also: target_note, new_table_notes}
 
     Examples
     --------
@@ -149,6 +147,7 @@ def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
         yield "names", "a different text in almost every row: an identifier?", "--drop"
 
 
+@shared_docs
 def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     """A word about a target whose numbers could be classes as well as a quantity.
 
@@ -166,9 +165,7 @@ def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     note : Note or None
         None if there is no doubt.
 
-    See Also
-    --------
-    column_notes : Notes on the other columns.
+    {See Also: column_notes}
 
     Examples
     --------
@@ -186,6 +183,7 @@ def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     return Note([name], f"{words}classes", "--task regression")
 
 
+@shared_docs
 def new_table_notes(encoder: Any, X: Any) -> list[Note]:
     """What is new in a table to predict for: texts never seen, more missing cells.
 
@@ -201,9 +199,7 @@ def new_table_notes(encoder: Any, X: Any) -> list[Note]:
     notes : list of Note
         Without answers; the cells are treated as missing.
 
-    See Also
-    --------
-    column_notes : Notes on the training table.
+    {See Also: column_notes}
 
     Examples
     --------

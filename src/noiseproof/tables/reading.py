@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import check_indices, n_stored, values
 from noiseproof._unpacking import check_array, check_unpacked
 
@@ -40,6 +41,7 @@ class TableError(ValueError):
     """
 
 
+@shared_docs
 @dataclass(frozen=True)
 class Table:
     """Features and target of one file.
@@ -55,9 +57,7 @@ class Table:
     first_index : int or None
         0 or 1: where an svmlight file starts to count its features.
 
-    See Also
-    --------
-    read_table : Reads it from a file.
+    {See Also: read_table}
     """
 
     X: Any
@@ -71,6 +71,7 @@ class Table:
         return list(getattr(self.X, "columns", []))
 
 
+@shared_docs
 def read_table(
     path: str | os.PathLike[str],
     target: str | int | None = None,
@@ -115,9 +116,7 @@ def read_table(
     TableError
         A `ValueError`: one sentence that says what is wrong with the file.
 
-    See Also
-    --------
-    TableEncoder : Makes features of the columns.
+    {See Also: TableEncoder}
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import stack
 from noiseproof.tables import Table
@@ -16,6 +17,7 @@ from noiseproof.tables import Table
 _SAMPLE = 100_000  # rows from all files by which columns are scaled and encoded
 
 
+@shared_docs
 class TableParts:
     """A table in files that the workers of a cluster read, one block for each file.
 
@@ -32,10 +34,7 @@ class TableParts:
     read : callable
         Makes a `Table` of a file: `read_table` with its options.
 
-    See Also
-    --------
-    train : Trains on the sample.
-    noiseproof.tables.read_table : Reads one file.
+    {See Also: train, read_table}
 
     Examples
     --------

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import density
 from noiseproof.estimators import (
     AverageOverMissing,
@@ -45,6 +46,7 @@ _FEW_GROUPS = 6  # up to 64 patterns of outages
 _CALIBRATED = 3  # folds that make probabilities of a kernel machine's scores
 
 
+@shared_docs
 def portfolio(
     X: Any,
     y: Any,
@@ -60,23 +62,14 @@ def portfolio(
 
     Parameters
     ----------
-    X, y, perturb, level, groups
-        As in `recommend`.
-    random_state : int, default=0
-        Seed of the contenders.
-    encoder : TableEncoder, default=None
-        What makes features of the columns; None means `TableEncoder()`.
-    task : {"classification", "regression"}, default=None
-        What to do with y; None decides by y.
+    {raw X, raw y, perturb, level, groups, seed random_state, encoder, task}
 
     Returns
     -------
     contenders : dict of str to estimator
         For `noiseproof.evaluation.contest`.
 
-    See Also
-    --------
-    recommend : Cross-validates them and fits the best.
+    {See Also: recommend}
 
     Examples
     --------

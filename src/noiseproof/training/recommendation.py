@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import (
     IMPUTER_ROWS,
     HasMethods,
@@ -33,6 +34,7 @@ _LEGAL: dict[str, list[Any]] = {
 }
 
 
+@shared_docs
 @dataclass(frozen=True)
 class Recommendation:
     """What `recommend` returns.
@@ -44,9 +46,7 @@ class Recommendation:
     contest : Contest
         Scores and costs of all contenders.
 
-    See Also
-    --------
-    recommend : Makes it.
+    {See Also: recommend}
     """
 
     model: Any
@@ -64,6 +64,7 @@ class Recommendation:
         return self.contest._repr_html_()
 
 
+@shared_docs
 def recommend(
     X: Any,
     y: Any,
@@ -92,43 +93,24 @@ def recommend(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        Rows, raw: columns may hold text, cells may be empty.
-    y : array-like of shape (n_samples,)
-        Classes or a quantity. Numbers are a quantity if more than 20 differ and, if
-        they are whole, more than a tenth of the rows.
-    perturb, level
-        What is expected, as in `noiseproof.evaluation.robustness_curve`; by default
-        each cell is missing with probability 0.3, and the model knows. Noise and
-        attacks act behind the scaler, unless `space="input"` is given.
-    groups : dict of str to list of columns, default=None
-        Columns that fail together, for perturbations of whole groups; also a list of
-        lists, or one label per column.
-    task : {"classification", "regression"}, default=None
-        What to do with y; None means `noiseproof.training.task_of(y)`.
-    encoder : TableEncoder, default=None
-        What makes features of the columns; None means `TableEncoder()`.
-    max_rows : int, default=20_000
-        Contenders are judged on a random sample of so many rows; the best is fitted on
-        all.
-    scoring, cv
-        As in `noiseproof.evaluation.contest`.
+    {raw X, raw y, perturb, level}
+        Noise and attacks act after the scaler, unless `space="input"` is given.
+    {groups, task, encoder, max_rows}
+        The best one is fitted on all rows.
+    {any scoring, cv}
     n_repeats : int, default=None
         Draws of what is expected for each fold; None means 2, and up to 10 where rows
         are so few that it costs little.
-    random_state, progress, **options
-        As in `noiseproof.evaluation.contest`.
+    {seed random_state, progress}
+    **options : dict
+        Other options of `noiseproof.evaluation.contest`.
 
     Returns
     -------
     recommendation : Recommendation
         The fitted model and the contest.
 
-    See Also
-    --------
-    noiseproof.evaluation.contest : The same with models of your own.
-    portfolio : The models that compete.
-    noiseproof.evaluation.perturbed_scorer : For a search of scikit-learn.
+    {See Also: contest, portfolio, perturbed_scorer}
 
     Examples
     --------

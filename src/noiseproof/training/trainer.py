@@ -13,6 +13,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from noiseproof._docs import shared_docs
 from noiseproof._private import (
     HasMethods,
     Interval,
@@ -45,6 +46,7 @@ _LEGAL: dict[str, list[Any]] = {
 }
 
 
+@shared_docs
 @dataclass(frozen=True)
 class Training:
     """What `train` returns.
@@ -61,9 +63,7 @@ class Training:
     unjudged : str
         Why there is no contest, if one was asked for.
 
-    See Also
-    --------
-    train : Makes it.
+    {See Also: train}
     """
 
     model: Pipeline
@@ -92,6 +92,7 @@ class Training:
         return ", ".join(parts)
 
 
+@shared_docs
 def train(
     X: Any,
     y: Any,
@@ -118,38 +119,28 @@ def train(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_columns)
-        Rows, raw: columns may hold text, cells may be empty.
-    y : array-like of shape (n_samples,)
-        Classes or a quantity, as `task` says.
+    {raw X, raw y}
     estimator : estimator, default=None
         What to train. None means `DropoutLogisticRegression` or `DropoutRidge` with
         automatic noise. If its `noise` is a dictionary, that gives dropout rates by
         column; columns that it does not name do not fail.
-    perturb, level
-        What is expected after training, as in `noiseproof.recommend`.
+    {perturb, level}
     tune : bool or collection of str, default=False
         Parameters to choose by cross-validation under what is expected: of "noise",
         "C" and "budget" those that the estimator has. True means all of them.
     judged : bool, default=True
         Whether to cross-validate the model beside a plain one and one that ignores X.
-    groups : dict of str to list of columns, default=None
-        Columns that fail together. The estimator is trained for that, by its groups,
-        its noise or its attack; and they fail so where `perturb` is about groups.
-    task, encoder, max_rows
-        As in `noiseproof.recommend`.
-    cv, n_repeats, random_state, progress
-        As in `noiseproof.evaluation.contest`.
+    {groups}
+        The estimator is trained for such failures, through its groups, its noise or its
+        attack. It is judged by them if `perturb` is about groups.
+    {task, encoder, max_rows, cv, n_repeats, seed random_state, progress}
 
     Returns
     -------
     training : Training
         The fitted model, and how well it did.
 
-    See Also
-    --------
-    recommend : Finds the best of several kinds of models.
-    noiseproof.tables.read_table : Reads a table from a file.
+    {See Also: recommend, read_table}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof.evaluation.certificates import (
     Certificates,
     certificate_chart,
@@ -16,6 +17,7 @@ from noiseproof.evaluation.models import read_models
 from noiseproof.evaluation.plots.style import Display, draw
 
 
+@shared_docs
 class CertificateDisplay(Display):
     """Certified accuracy of one or more models, as steps over the budget.
 
@@ -26,17 +28,9 @@ class CertificateDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        With the curves, after `plot`.
-    figure_ : matplotlib Figure
-        To which the axes belong.
-    lines_ : list of matplotlib Line2D
-        One per model.
+    {ax_, figure_, lines_}
 
-    See Also
-    --------
-    certify : Computes the certificates.
-    RobustnessCurveDisplay : For random perturbations.
+    {See Also: certify, RobustnessCurveDisplay}
 
     Examples
     --------
@@ -75,17 +69,14 @@ class CertificateDisplay(Display):
 
         Parameters
         ----------
-        models : model, dict of str to model, or list of (str, model)
-            Fitted linear classifiers.
-        X, y, values, attack, space
-            As for `certify`.
+        models, X, y, values, attack, space
+            Fitted linear classifiers, and the other parameters of `certify`.
         max_budget, ax
             As for `plot`.
 
         Returns
         -------
-        display : CertificateDisplay
-            With the plot in `ax_`.
+        {display}
         """
         certificates = {
             name: certify(model, X, y, values, attack=attack, space=space)
@@ -100,15 +91,13 @@ class CertificateDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to; None means a new figure.
+        {ax}
         max_budget : float, default=None
             Right end; None means where hardly any row holds.
 
         Returns
         -------
-        display : CertificateDisplay
-            Itself.
+        {display}
         """
         named = self._named()
         chart = certificate_chart(named, max_budget)

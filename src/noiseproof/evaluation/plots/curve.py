@@ -6,10 +6,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.plots.style import Display, draw
 
 
+@shared_docs
 class RobustnessCurveDisplay(Display):
     """Mean scores of models, a line each, with a band for the interval of the mean.
 
@@ -20,19 +22,11 @@ class RobustnessCurveDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        With the curves, after `plot`.
-    figure_ : matplotlib Figure
-        To which the axes belong.
-    lines_ : list of matplotlib Line2D
-        One per model.
+    {ax_, figure_, lines_}
     bands_ : list of matplotlib PolyCollection
         One per model; none where there is only one repeat.
 
-    See Also
-    --------
-    robustness_curve : Computes what is drawn.
-    CertificateDisplay : For the worst case.
+    {See Also: robustness_curve, CertificateDisplay}
 
     Examples
     --------
@@ -67,13 +61,11 @@ class RobustnessCurveDisplay(Display):
         ----------
         curve : RobustnessCurve
             What `robustness_curve` returns.
-        ax : matplotlib Axes, default=None
-            Where to; None means a new figure.
+        {ax}
 
         Returns
         -------
-        display : RobustnessCurveDisplay
-            With the plot in `ax_`.
+        {display}
         """
         return cls(curve).plot(ax)
 
@@ -95,8 +87,7 @@ class RobustnessCurveDisplay(Display):
         ----------
         models, X, y, perturb, levels
             As for `robustness_curve`.
-        ax : matplotlib Axes, default=None
-            Where to; None means a new figure.
+        {ax}
         **options
             The other parameters of `robustness_curve`: `scoring`, `n_repeats`,
             `random_state` and so on.
@@ -112,15 +103,7 @@ class RobustnessCurveDisplay(Display):
     def plot(self, ax: Any = None) -> RobustnessCurveDisplay:
         """Draw the curves.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to; None means a new figure.
-
-        Returns
-        -------
-        display : RobustnessCurveDisplay
-            Itself.
+        {(ax) -> display}
         """
         ax = self._draw_on(ax)
         self.lines_, self.bands_ = draw(ax, self.curve._chart())

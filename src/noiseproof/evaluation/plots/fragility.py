@@ -6,10 +6,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from noiseproof._docs import shared_docs
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
 from noiseproof.evaluation.plots.style import ACCENT, QUIET, Display, tidy
 
 
+@shared_docs
 class FragilityDisplay(Display):
     """What losing each feature, or group, costs, as horizontal bars.
 
@@ -20,16 +22,11 @@ class FragilityDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        With the bars, after `plot`.
-    figure_ : matplotlib Figure
-        To which the axes belong.
+    {ax_, figure_}
     bars_ : matplotlib BarContainer
         The bars, the most costly first.
 
-    See Also
-    --------
-    feature_fragility : Computes what is drawn.
+    {See Also: feature_fragility}
 
     Examples
     --------
@@ -73,8 +70,7 @@ class FragilityDisplay(Display):
 
         Returns
         -------
-        display : FragilityDisplay
-            With the plot in `ax_`.
+        {display}
         """
         return cls(feature_fragility(model, X, y, **options)).plot(ax, top=top)
 
@@ -83,15 +79,13 @@ class FragilityDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to; None means a new figure.
+        {ax}
         top : int, default=15
             How many to show, the most costly first.
 
         Returns
         -------
-        display : FragilityDisplay
-            Itself.
+        {display}
         """
         result = self.fragility
         names, cost = list(result.names[:top]), result.cost[:top]
