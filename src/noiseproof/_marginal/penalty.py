@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from noiseproof._docs import shared_docs
 from noiseproof._marginal.losses import LOSSES, Loss, make_loss
 from noiseproof._rows import Array, as_design, canonical
 from noiseproof.noise import Dropout, Noise, as_noise
@@ -23,6 +24,7 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
+@shared_docs
 @dataclass(frozen=True)
 class NoisingPenalty:
     """R(β) = Σ_i E[A(x~_i·β)] - A(x_i·β), of Wager et al. 2013, eq. (5).
@@ -40,10 +42,7 @@ class NoisingPenalty:
     --------
     penalty : Computes it.
 
-    References
-    ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    {References: Wager 2013}
     """
 
     value: float
@@ -79,6 +78,7 @@ class NoisingPenalty:
         return Estimate(float(np.mean(draws)), float(error))
 
 
+@shared_docs
 def penalty(
     loss: str, expectation: str, noise: Any, X: Any, coef: Any, intercept: float = 0.0
 ) -> NoisingPenalty:
@@ -110,10 +110,7 @@ def penalty(
     DropoutLogisticRegression : Trains with this penalty.
     DropoutPoissonRegressor : Trains with this penalty.
 
-    References
-    ----------
-    S. Wager, S. Wang and P. Liang, "Dropout training as adaptive regularization",
-    Advances in Neural Information Processing Systems, 2013.
+    {References: Wager 2013}
 
     Examples
     --------
