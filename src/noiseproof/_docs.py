@@ -15,7 +15,7 @@ Defaults come from the signature. An indented line that follows adds to a descri
 from __future__ import annotations
 
 import re
-from inspect import Parameter, isclass, isfunction, signature
+from inspect import Parameter, isclass, isfunction, signature, unwrap
 from textwrap import indent
 from typing import Any, TypeVar
 
@@ -290,8 +290,8 @@ _LINE = re.compile(
 
 def shared_docs(thing: T) -> T:
     """Fill in what lines in braces stand for; without docstrings (-OO) do nothing."""
-    members = vars(thing).values() if isclass(thing) else ()
-    methods = (getattr(one, "__func__", one) for one in members)  # of class methods
+    members: Any = vars(thing).values() if isclass(thing) else ()
+    methods = (unwrap(one) if isinstance(one, classmethod) else one for one in members)
     for one in filter(lambda one: one.__doc__, (thing, *filter(isfunction, methods))):
         one.__doc__ = _filled(one)
     return thing
