@@ -290,8 +290,11 @@ _LINE = re.compile(
 
 def shared_docs(thing: T) -> T:
     """Fill in what lines in braces stand for; without docstrings (-OO) do nothing."""
-    members: Any = vars(thing).values() if isclass(thing) else ()
-    methods = (unwrap(one) if isinstance(one, classmethod) else one for one in members)
+    members = vars(thing).values() if isclass(thing) else ()
+    methods = (
+        unwrap(one) if isinstance(one, classmethod) else one  # type: ignore[arg-type]
+        for one in members
+    )
     for one in filter(lambda one: one.__doc__, (thing, *filter(isfunction, methods))):
         one.__doc__ = _filled(one)
     return thing
