@@ -49,10 +49,10 @@ BAD_PARAMETERS = {
 def no_work(monkeypatch):
     """Whatever is wrong must be found before a solver runs."""
 
-    def minimize(*arguments):
+    def solve(*arguments):
         raise AssertionError("the solver ran")
 
-    monkeypatch.setattr(base_module, "minimize", minimize)
+    monkeypatch.setattr(base_module, "solve", solve)
 
 
 @pytest.mark.parametrize(

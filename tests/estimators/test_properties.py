@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from problems import CONVEX_KEYS, dataset, loss_key, marginal_models, noises, problem
 from sklearn.base import clone
 
+from noiseproof._marginal import Problem
 from noiseproof._marginal.losses import LOSSES
-from noiseproof._marginal.objective import marginal_objective
 from noiseproof._rows import as_design
 from noiseproof.noise import NOISES
 
@@ -105,7 +105,7 @@ def test_noise_never_pays(key, noise, seed):
     rng = np.random.default_rng(seed)
     noisy, theta, (X, y, weights) = problem(key, noise, rng)
     loss = LOSSES[key]()
-    clean = marginal_objective(as_design(X), y, weights, noise.at(0.0), loss, True)
+    clean = Problem(as_design(X), y, weights, noise.at(0.0), loss, True).objective()
     assert np.all(clean.at(theta).value <= noisy.at(theta).value * (1 + 1e-12))
 
 
