@@ -17,9 +17,9 @@ from problems import (
 )
 
 from noiseproof._marginal import SOLVERS, Problem, Stop, check_solver
-from noiseproof._marginal.conjugate_gradient import newton_step
+from noiseproof._marginal.conjugate_gradient import dot, newton_step
 from noiseproof._marginal.losses import LOSSES
-from noiseproof._marginal.newton import line_search
+from noiseproof._marginal.newton import _lower, line_search
 from noiseproof._rows import as_design
 from noiseproof.noise import Dropout, Laplace
 
@@ -93,7 +93,9 @@ def test_a_step_of_the_wrong_length_is_put_right(part, rng):
     objective = problem(("quadratic", "exact"), Dropout(0.4), rng, k=2)[0]
     full = newton_step(objective.hessian(), objective.gradient, 1e-12)
     step = full._replace(P=part * full.P)
-    there, alpha = line_search(objective, step, look_again=True)
+    ray, slope = objective.ray(step.P), dot(objective.gradient, step.P)
+    there, alpha = line_search(objective.value, slope, ray)
+    there, alpha = _lower(ray, slope, objective, there, alpha)
     is_near = abs(part - 1) < 0.2
     np.testing.assert_allclose(alpha, 1 if is_near else 1 / part, rtol=1e-9)
     np.testing.assert_allclose(there.theta, alpha[:, None] * step.P, rtol=1e-14)

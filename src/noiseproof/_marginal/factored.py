@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from noiseproof._marginal.newton import line_search
 from noiseproof._marginal.objective import Classes, Expansion, Objective, Solution
 from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-_SUFFICIENT = 1e-4  # Armijo's constant
-_SHORTEST = 2.0**-40  # part of a step
 _BLUR = 1e-15  # rounding of a value
 # A step of the majoriser that gains a larger part of the objective is followed by
 # another: Newton's own would overshoot there
@@ -107,29 +106,27 @@ class _Walk:
         return self.point.at(theta)
 
     def _search(self, reuse: bool) -> Classes:
-        """Step by 1, ½, ¼, ... until each class gains enough; tells who never does."""
-        there, theta = self.expansion, self.point.theta.copy()
-        careful = self.careful & (self.gain > _FAR * np.abs(there.value))
-        searching, alpha = self.going, 1.0
-        while searching.any() and alpha >= _SHORTEST:
-            part = self.point.restrict(searching)
-            part = part.at(part.theta + alpha * self.P[searching])
-            found = part.expansion(None if reuse else careful[searching])
-            if reuse:
-                found = found._replace(matrix=self.expansion.matrix[searching])
-            value = self.point.value[searching]
-            enough = value - 2 * _SUFFICIENT * alpha * self.gain[searching]
-            good = found.value <= enough + _BLUR * np.abs(value)
-            moved = searching.copy()
-            moved[searching] = good
-            there = there.with_classes(moved, Expansion(*(p[good] for p in found)))
-            theta[moved] = part.theta[good]
-            searching = searching & ~moved
-            careful[searching] = self.plan.majorize
-            alpha /= 2
-        self.careful, self.is_old = careful, reuse
-        self._arrive(self.point.known_at(theta, there), there)
-        return searching
+        """Let the classes that are not done step; tells who gains nothing."""
+        going, point, expansion = self.going, self.point, self.expansion
+        self.careful &= self.gain > _FAR * np.abs(point.value)
+        part, P, careful = point.restrict(going), self.P[going], self.careful[going]
+
+        def reach(alpha: Array) -> Objective:
+            careful[alpha < 1] = self.plan.majorize  # the step was too long
+            there = part.at(part.theta + alpha[:, None] * P)
+            there.expansion(None if reuse else careful)
+            return there
+
+        there, alpha = line_search(point.value[going], -2 * self.gain[going], reach)
+        old = expansion.matrix[going]
+        matrix = old if reuse else there.expansion(careful).matrix
+        found = Expansion(there.value, there.smoothing_gap, there.gradient, matrix)
+        theta, tired = point.theta.copy(), going.copy()
+        theta[going], tired[going] = there.theta, alpha == 0
+        self.careful[going], self.is_old = careful, reuse
+        expansion = expansion.with_classes(going, found)
+        self._arrive(point.known_at(theta, expansion), expansion)
+        return tired
 
 
 def newton_steps(matrix: Array, gradient: Array) -> tuple[Array, Array]:

@@ -69,7 +69,10 @@ class _Search:
     def advance(self, n_iter: int) -> bool:
         """Take a step; whether it was the last."""
         before, step = self.point, self._step()
-        self.point, alpha = line_search(before, step, self.plan.look_again)
+        ray, slope = before.ray(step.P), dot(before.gradient, step.P)
+        self.point, alpha = line_search(before.value, slope, ray)
+        if self.plan.look_again and alpha.all():
+            self.point, alpha = _lower(ray, slope, before, self.point, alpha)
         self.theta[self.classes] = self.point.theta
         self.value[self.classes] = self.point.value
         reached = self._reached(before, step, alpha)
@@ -136,25 +139,24 @@ class _Search:
 
 
 def line_search(
-    point: Objective, step: Step, look_again: bool
+    value: Array, slope: Array, reach: Callable[[Array], Objective]
 ) -> tuple[Objective, Array]:
-    """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does."""
-    slope = dot(point.gradient, step.P)
-    blur = _BLUR * np.abs(point.value)
-    ray = point.ray(step.P)
+    """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does.
+
+    `reach` gives the objective at a step of each class; `value` and `slope` are those
+    at the start.
+    """
+    blur = _BLUR * np.abs(value)
     alpha = np.ones(len(slope))
     searching = np.ones(len(slope), dtype=bool)
     for _ in range(_HALVINGS):
-        there = ray(alpha)
-        enough = point.value + _SUFFICIENT * alpha * slope + blur
-        searching &= ~(there.value <= enough)
+        there = reach(alpha)
+        searching &= ~(there.value <= value + _SUFFICIENT * alpha * slope + blur)
         if not searching.any():
-            if look_again:
-                return _lower(ray, slope, point, there, alpha)
             return there, alpha
         alpha[searching] /= 2
     alpha[searching] = 0.0
-    return ray(alpha), alpha
+    return reach(alpha), alpha
 
 
 def _lower(
