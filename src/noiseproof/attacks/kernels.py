@@ -25,7 +25,7 @@ import numpy as np
 from noiseproof._rows.compiling import compiled
 
 # without NaN and -0, and with sums in any order, loops use vector instructions
-_compiled_fast = partial(compiled, fastmath=("nnan", "nsz", "reassoc"))
+_compiled_fast = partial(compiled, fastmath={"nnan", "nsz", "reassoc"})
 
 _TOP = np.finfo(np.float64).max
 _NEAR = 0.1  # neighbouring rows differ about so much
