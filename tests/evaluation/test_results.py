@@ -17,7 +17,7 @@ from noiseproof.evaluation import (
     feature_fragility,
     robustness_curve,
 )
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -138,7 +138,7 @@ def test_nothing_can_be_written(table):
     with pytest.raises(FrozenInstanceError):
         table.columns = {}
     own = np.arange(3)
-    kept = frozen(own)
+    kept = Table(own).columns
     own[0] = 9
     assert kept[0] == 0
     with pytest.raises(ValueError, match="read-only"):

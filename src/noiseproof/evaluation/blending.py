@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 Array = NDArray[np.float64]
+# soft predictions of all models, stacked, and y, for each version of a fold's rows: as
+# they are, and after each draw of the damage
+Fold = list[tuple[Array, Any]]
 
 BLEND = "blend"  # its name among the contenders
 _ROUNDS = 100  # of expectation and maximisation
@@ -54,28 +57,9 @@ def blend_weights(predictions: Array, y: Any, classes: Any) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-class HeldOut:
-    """Soft predictions of several models for a fold's rows: clean, and each damaged.
-
-    `by_model` holds for each model a pair (predictions, y) for each version of the
-    rows, the clean one first.
-    """
-
-    def __init__(self, by_model: Sequence[Sequence[tuple[Array, Any]]]):
-        self.versions = [
-            (np.stack([predictions for predictions, _ in pairs]), pairs[0][1])
-            for pairs in zip(*by_model, strict=True)
-        ]
-
-    def blended(self, weights: Array) -> Iterator[tuple[Array, Any]]:
-        """Weighted means of the predictions, and y, version by version."""
-        for predictions, y in self.versions:
-            yield np.tensordot(weights, predictions, 1), y
-
-
-def weights_on(folds: Sequence[HeldOut], classes: Any) -> Array:
+def weights_on(folds: Sequence[Fold], classes: Any) -> Array:
     """Weights that suit the damaged rows of these folds."""
-    damaged = [version for fold in folds for version in fold.versions[1:]]
+    damaged = [version for fold in folds for version in fold[1:]]
     predictions, y = zip(*damaged, strict=True)
     return blend_weights(
         np.concatenate(predictions, axis=1), np.concatenate(y), classes

@@ -29,7 +29,7 @@ from noiseproof._rows import (
 )
 from noiseproof.attacks import Attack, FeatureDeletion
 from noiseproof.evaluation.linear import LinearView, float_type, linear_view
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result
 from noiseproof.evaluation.votes import certified_votes
 from noiseproof.groups import (
     Feature,
@@ -200,12 +200,6 @@ class Certificates(Result):
     unit: str
     changes: Any = None
     deletion_budget: Array | None = None
-
-    def __post_init__(self) -> None:
-        names = ("budget", "exact", "prediction", "correct", "deletion_budget")
-        for name in names:
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
         """Share of rows that are right, and stay so for every change within the budget.

@@ -22,18 +22,12 @@ from noiseproof._charts import dot_strip, swatch
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
-from noiseproof.evaluation.blending import (
-    BLEND,
-    HeldOut,
-    soft_predictions,
-    stored,
-    weights_on,
-)
+from noiseproof.evaluation.blending import BLEND, soft_predictions, stored, weights_on
 from noiseproof.evaluation.curves import robustness_curve
 from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result
 from noiseproof.groups import Groups, feature_names
 
 Scores = NDArray[np.float64]
@@ -254,7 +248,9 @@ def contest(
     >>> contest(contenders, X / 16, y, "delete", 0.5, cv=3).best
     'dropout'
     """
-    classify = _are_classifiers(contenders)
+    if not contenders:
+        raise ValueError("A contest needs at least one contender.")
+    classify = bool(is_classifier(next(iter(contenders.values()))))
     if scoring is None:
         scoring = "accuracy" if classify else "r2"
     labels = np.asarray(y)
@@ -284,16 +280,19 @@ def contest(
         raise ValueError(f"No contender could be judged: {first}")
     reasons = {name: ": ".join(reason) for name, reason in failed.items()}
     what, metric = _expected(trials[0].label, level), score_name(scoring)
-    result = _summed_up(trials, reasons, what, metric, confidence)
+    scores = np.array([trial.scores for trial in trials])  # name, fold, level
+    result = Contest(
+        tuple(trial.name for trial in trials),
+        *(scores[:, :, 0], scores[:, :, 1]),
+        np.array([trial.fit_seconds / len(folds) for trial in trials]),
+        np.array([1000 * trial.predict_seconds / trial.rows for trial in trials]),
+        reasons,
+        what,
+        metric,
+        confidence,
+    )
     members = [trial for trial in trials if trial.held_out]
     return _with_blend(result, members, classes) if len(members) > 1 else result
-
-
-def _are_classifiers(contenders: Mapping[str, Any]) -> bool:
-    """Whether the first of them is a classifier; there must be one."""
-    if not contenders:
-        raise ValueError("A contest needs at least one contender.")
-    return bool(is_classifier(next(iter(contenders.values()))))
 
 
 def _check(
@@ -399,35 +398,23 @@ def _tried(
     return trial
 
 
-def _summed_up(
-    trials: list[_Trial], failed: Any, what: str, metric: str, confidence: float
-) -> Contest:
-    """The contest between those who were judged on all folds."""
-    scores = np.array([trial.scores for trial in trials])  # name, fold, level
-    return Contest(
-        tuple(trial.name for trial in trials),
-        frozen(scores[:, :, 0]),
-        frozen(scores[:, :, 1]),
-        frozen([trial.fit_seconds / scores.shape[1] for trial in trials]),
-        frozen([1000 * trial.predict_seconds / trial.rows for trial in trials]),
-        failed,
-        what,
-        metric,
-        confidence,
-    )
-
-
 def _with_blend(judged: Contest, trials: list[_Trial], classes: Any) -> Contest:
     """The contest with one contender more, the blend of those tried."""
     members, score = [trial.name for trial in trials], trials[0].score
     by_fold = zip(*(trial.held_out for trial in trials), strict=True)
-    folds = [HeldOut(by_model) for by_model in by_fold]
+    by_version = [zip(*by_model, strict=True) for by_model in by_fold]
+    folds = [
+        [(np.stack([found for found, _ in pairs]), pairs[0][1]) for pairs in fold]
+        for fold in by_version
+    ]
     scores = []  # of each fold: rows as they are, and damaged
     for fold in folds:
         others = [other for other in folds if other is not fold] or [fold]
+        weights = weights_on(others, classes)
+        blended = ((np.tensordot(weights, all_of, 1), y) for all_of, y in fold)
         clean, *damaged = (
             score(stored(mean, classes), np.empty((len(y), 0)), y)
-            for mean, y in fold.blended(weights_on(others, classes))
+            for mean, y in blended
         )
         scores.append((clean, np.mean(damaged)))
     weights = weights_on(folds, classes)
@@ -437,8 +424,8 @@ def _with_blend(judged: Contest, trials: list[_Trial], classes: Any) -> Contest:
     return replace(
         judged,
         contenders=(*judged.contenders, BLEND),
-        clean=frozen(np.vstack([judged.clean, clean])),
-        damaged=frozen(np.vstack([judged.damaged, damaged])),
+        clean=np.vstack([judged.clean, clean]),
+        damaged=np.vstack([judged.damaged, damaged]),
         fit_seconds=_with_sum(judged.fit_seconds, taken),
         predict_seconds=_with_sum(judged.predict_seconds, taken),
         weights=kept,
@@ -447,4 +434,4 @@ def _with_blend(judged: Contest, trials: list[_Trial], classes: Any) -> Contest:
 
 def _with_sum(seconds: Scores, of: list[int]) -> Scores:
     """Times of all contenders, and of a blend of these."""
-    return frozen([*seconds, seconds[of].sum()])
+    return np.append(seconds, seconds[of].sum())

@@ -28,7 +28,7 @@ from noiseproof.evaluation.models import (
 )
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
-from noiseproof.evaluation.results import Result, frozen, half_width
+from noiseproof.evaluation.results import Result, half_width
 from noiseproof.groups import Groups, column_groups, feature_names, features_behind
 from noiseproof.noise import Noise
 
@@ -205,10 +205,6 @@ class RobustnessCurve(Result):
     scoring: str
     confidence: float
     filled: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("levels", "scores"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
     def n_repeats(self) -> int:

@@ -29,7 +29,7 @@ from noiseproof.evaluation.models import (
     score_name,
 )
 from noiseproof.evaluation.progress import progress_bar
-from noiseproof.evaluation.results import Result, frozen
+from noiseproof.evaluation.results import Result
 from noiseproof.evaluation.votes import BY_FEATURE
 from noiseproof.groups import Groups, feature_names, features_behind
 
@@ -161,9 +161,6 @@ class Fragility(Result):
     scoring: str
     kind: str
     fate: str = "missing (the model knows)"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cost", frozen(self.cost))
 
     def _title(self) -> str:
         return (

@@ -8,6 +8,7 @@ dictionary fit for JSON, a readable `repr` and a table in a notebook, with a pic
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from html import escape
 from typing import Any
 
@@ -21,13 +22,6 @@ Table = Mapping[str, ArrayLike]
 
 _HEAD, _TAIL = 12, 5  # rows of a long table that `repr` shows
 _GAP = "..."
-
-
-def frozen(values: ArrayLike) -> NDArray[Any]:
-    """The values as an array that cannot be written to, for a field of a result."""
-    array = np.array(values)
-    array.setflags(write=False)
-    return array
 
 
 def half_width(values: NDArray[Any], confidence: float = 0.95) -> Any:
@@ -54,9 +48,9 @@ def costliest(costs: Iterable[Mapping[str, float]]) -> list[str]:
 class Result:
     """A tidy table with a title. Subclasses are dataclasses that give the two.
 
-    Derive with `@dataclass(frozen=True, repr=False, eq=False)`, keep arrays by
-    `frozen`, and override `_columns` and `_title`; `_overview` where the whole table is
-    too long to be read; and `_chart` or `_strips` for a picture.
+    Derive with `@dataclass(frozen=True, repr=False, eq=False)` and override `_columns`
+    and `_title`; `_overview` where the whole table is too long to be read; and `_chart`
+    or `_strips` for a picture. Arrays are copied, and the copies cannot be written to.
 
     Examples
     --------
@@ -79,6 +73,14 @@ class Result:
     >>> Costs(["age", "weight"], [0.25, 0.125]).to_dict()
     {'feature': ['age', 'weight'], 'cost': [0.25, 0.125]}
     """
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value = value.copy()
+                value.setflags(write=False)
+                object.__setattr__(self, field.name, value)
 
     def _columns(self) -> Table:
         """The tidy table: columns of one length by name."""
