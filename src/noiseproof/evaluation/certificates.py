@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 
 from noiseproof._charts import Chart, Line, Series
 from noiseproof._docs import shared_docs
-from noiseproof._pipelines import unwrap
+from noiseproof._pipelines import transform, unwrap
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import (
     canonical,
@@ -28,9 +28,14 @@ from noiseproof._rows import (
     zero_missing,
 )
 from noiseproof.attacks import Attack, FeatureDeletion
-from noiseproof.evaluation.linear import LinearView, float_type, linear_view
+from noiseproof.evaluation.linear import (
+    BY_FEATURE,
+    LinearView,
+    check_space,
+    float_type,
+    linear_view,
+)
 from noiseproof.evaluation.results import Result
-from noiseproof.evaluation.votes import certified_votes
 from noiseproof.groups import (
     Feature,
     column_groups,
@@ -126,11 +131,13 @@ def certify(
     array([0, 1])
     """
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
-        plain = values is None and attack is None and groups is None
-        voted = certified_votes(model, X, space, plain=plain)
-        prediction = voted["prediction"]
-        correct = None if y is None else prediction == _labels(y, len(prediction))
-        return Certificates(correct=correct, **voted)
+        if not (values is None and attack is None and groups is None):
+            raise ValueError(
+                "The certificates of votes hold for any change of features at a cost "
+                "of 1 each; they take neither values nor an attack; groups are those "
+                "of the ensemble."
+            )
+        return _certified_votes(model, X, y, space)
     if attack is not None and (values is not None or groups is not None):
         name = "groups" if values is None else "values"
         raise ValueError(f"{name} are for deletion; an attack brings its own.")
@@ -163,6 +170,23 @@ def certify(
         found[0].unit,
         _together([part.changes for part in found], (X.shape[0], view.coef.shape[1])),
     )
+
+
+def _certified_votes(model: Any, X: Any, y: Any, space: str) -> Certificates:
+    """What a model that votes, as `PartitionEnsemble` does, can prove."""
+    check_space(space)
+    steps, voters = unwrap(model)
+    for _, step in steps:
+        if space == "input" and not isinstance(step, BY_FEATURE):
+            raise TypeError(
+                f"The step {type(step).__name__} before the votes may mix features, so "
+                "one of them could change several votes; use space='model' to count "
+                "features behind it."
+            )
+    found = voters.certify_votes(transform(steps, X))._asdict()
+    prediction = found["prediction"]
+    correct = None if y is None else prediction == _labels(y, len(prediction))
+    return Certificates(correct=correct, exact=np.isinf(found["budget"]), **found)
 
 
 @shared_docs

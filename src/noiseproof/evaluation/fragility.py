@@ -17,6 +17,7 @@ from noiseproof._pipelines import unwrap
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import Container, canonical, contain, density, stored_rows
 from noiseproof.evaluation.linear import (
+    BY_FEATURE,
     LinearView,
     check_fate,
     check_space,
@@ -30,7 +31,6 @@ from noiseproof.evaluation.models import (
 )
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result
-from noiseproof.evaluation.votes import BY_FEATURE
 from noiseproof.groups import Groups, feature_names, features_behind
 
 Array = NDArray[np.float64]

@@ -15,6 +15,8 @@ from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -28,6 +30,11 @@ from noiseproof._rows import as_dense, canonical, missing_entries, zero_missing
 
 Array = NDArray[np.float64]
 
+# what they make of a feature depends on no other, and a missing one stays missing
+BY_FEATURE = (
+    *(MaxAbsScaler, MinMaxScaler, PowerTransformer, QuantileTransformer),
+    *(RobustScaler, StandardScaler),
+)
 # wrappers that decide otherwise than the model inside, as ensembles do
 _OTHERWISE = (FixedThresholdClassifier, TunedThresholdClassifierCV, RFE)
 _ROUNDING = 1e-4  # scores of a model in single precision
