@@ -206,11 +206,12 @@ def column_groups(
     groups: Any = None,
     *,
     rest: bool = False,
+    empty: bool = False,
 ) -> Groups:
     """Features behind a pipeline, put together by column or by groups of columns.
 
-    A group of which nothing is left behind the pipeline is left out. With `rest` what
-    comes from a column in no group follows, put together by column.
+    A group of which nothing is left behind the pipeline is left out, unless `empty`.
+    With `rest` what comes from a column in no group follows, put together by column.
     """
     places: dict[str, list[int]] = {}
     for j, feature in enumerate(features):
@@ -228,7 +229,7 @@ def column_groups(
         found |= {
             names[name]: own for name, own in places.items() if own[0] not in taken
         }
-    return Groups.packed({name: own for name, own in found.items() if own})
+    return Groups.packed({name: own for name, own in found.items() if own or empty})
 
 
 def features_behind(model: Any, columns: Sequence[str], d: int) -> list[Feature]:

@@ -225,7 +225,7 @@ GOOD = np.zeros((20, 3))
             *(Softmax(), GOOD, np.full(20, 10), {"conformity_score": "raps"}),
             *(ValueError, "must be 'lac' or 'aps' for a classifier; got 'raps'"),
         ),
-        (Softmax(), GOOD, GOOD[:, 0], {}, ValueError, "is not one of the model's, .10"),
+        (Softmax(), GOOD, GOOD[:, 0], {}, ValueError, "model's classes, .10"),
         (RidgeClassifier(), GOOD, GOOD[:, 0], {}, TypeError, "have predict_proba and"),
         (LogisticRegression(), GOOD, GOOD[:, 0], {}, TypeError, "must be fitted and"),
         (object(), GOOD, GOOD[:, 0], {}, TypeError, "object has no predict"),

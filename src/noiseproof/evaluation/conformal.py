@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import contain, density
+from noiseproof.evaluation.linear import places_of
 from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]
@@ -263,14 +264,7 @@ class ConformalSets:
             if not np.isfinite(answers).all():
                 raise ValueError("y_calibration must be finite numbers.")
             return answers
-        unknown = answers[~np.isin(answers, self.classes_)]
-        if len(unknown):
-            raise ValueError(
-                f"The class {unknown[0]!r} of y_calibration is not one of the model's, "
-                f"{self.classes_[:5].tolist()}."
-            )
-        order = np.argsort(self.classes_)
-        return order[np.searchsorted(self.classes_, answers, sorter=order)]
+        return places_of(answers, self.classes_, " of y_calibration")
 
     def _try_out(self) -> None:
         """One row without one cell, so that what cannot work fails before the work."""

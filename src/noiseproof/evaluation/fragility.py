@@ -31,7 +31,7 @@ from noiseproof.evaluation.models import (
 )
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result
-from noiseproof.groups import Groups, feature_names, features_behind
+from noiseproof.groups import Groups, column_groups, feature_names, features_behind
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -233,14 +233,7 @@ def _behind(model: Any, X: Any, groups: Groups) -> Groups:
     columns = [str(name) for name in feature_names(model, X)]
     d = last_step(model, _safe_indexing(X, np.arange(1)))[1].shape[1]
     features = features_behind(model, columns, d)
-    places: dict[str, list[int]] = {name: [] for name in columns}
-    for j, feature in enumerate(features):
-        places.setdefault(feature.column, []).append(j)
-    members = {
-        name: [j for column in groups[g] for j in places[columns[column]]]
-        for g, name in enumerate(groups.names)
-    }
-    return Groups.packed(members)
+    return column_groups(features, columns, groups, empty=True)
 
 
 def _by_update(

@@ -105,14 +105,7 @@ class LinearView:
                 "There must be one label per row, of several classes at most; got "
                 f"labels of shape {labels.shape}."
             )
-        unknown = labels[~np.isin(labels, self.classes)]
-        if len(unknown):
-            raise ValueError(
-                f"The label {unknown[0]!r} is not one of the model's classes, "
-                f"{self.classes[:5]}."
-            )
-        order = np.argsort(self.classes)
-        return order[np.searchsorted(self.classes, labels, sorter=order)]
+        return places_of(labels, self.classes)
 
     def rows(self, X: Any) -> Any:
         """X in `space`, a float array or CSR; NaN where a feature is missing."""
@@ -229,6 +222,20 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     return LinearView(
         weights, intercept, classes, space, steps, shifted, rank, rounding
     )
+
+
+def places_of(
+    labels: NDArray[Any], classes: NDArray[Any], where: str = ""
+) -> NDArray[np.int64]:
+    """Index of each label among the classes, which need not be sorted."""
+    unknown = labels[~np.isin(labels, classes)]
+    if len(unknown):
+        raise ValueError(
+            f"The label {unknown[0]!r}{where} is not one of the model's classes, "
+            f"{classes[:5]}."
+        )
+    order = np.argsort(classes)
+    return order[np.searchsorted(classes, labels, sorter=order)]
 
 
 def check_space(space: Any) -> None:
