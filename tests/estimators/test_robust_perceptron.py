@@ -87,7 +87,7 @@ def test_sparse_equals_dense_and_missing_is_nothing():
 def test_blocks_of_rows_change_nothing(block, kind, monkeypatch):
     X, y = data(k=3)
     whole = RobustPerceptron(2, max_iter=3, random_state=0).fit(X, y)
-    monkeypatch.setattr("noiseproof._deletion.perceptron._BLOCK", block)
+    monkeypatch.setattr("noiseproof.estimators.robust_perceptron._BLOCK", block)
     parts = RobustPerceptron(2, max_iter=3, random_state=0).fit(kind(X), y)
     np.testing.assert_array_equal(parts.coef_, whole.coef_)
     np.testing.assert_allclose(parts.online_loss_, whole.online_loss_, rtol=1e-12)
@@ -96,7 +96,7 @@ def test_blocks_of_rows_change_nothing(block, kind, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dense_rows_are_not_copied_all_at_once(dtype, monkeypatch, rng):
     X, y = rng.random((20_000, 50)).astype(dtype), rng.integers(0, 2, 20_000)
-    monkeypatch.setattr("noiseproof._deletion.perceptron._BLOCK", 2**14)
+    monkeypatch.setattr("noiseproof.estimators.robust_perceptron._BLOCK", 2**14)
     RobustPerceptron(2).fit(X[:10], y[:10])  # compile
     tracemalloc.start()
     RobustPerceptron(2).fit(X, y).partial_fit(X, y)

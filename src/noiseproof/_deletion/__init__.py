@@ -6,7 +6,6 @@ from noiseproof._deletion.feature_values import mutual_info_values
 from noiseproof._deletion.grouped import solve_groups
 from noiseproof._deletion.hinge import DeletionHinge
 from noiseproof._deletion.interior import interior_point
-from noiseproof._deletion.perceptron import learn_rows
 from noiseproof._deletion.solving import RobustLPResult, RobustLPSolver, in_chunks
 
 ROBUST_LP_SOLVERS: dict[str, RobustLPSolver] = {"interior": interior_point}
@@ -17,7 +16,6 @@ __all__ = [
     "RobustLPResult",
     "RobustLPSolver",
     "in_chunks",
-    "learn_rows",
     "mutual_info_values",
     "solve_groups",
 ]

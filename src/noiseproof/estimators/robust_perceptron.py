@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from noiseproof._deletion import learn_rows
 from noiseproof._docs import shared_docs
 from noiseproof._private import Interval, check_parameters, with_callbacks
-from noiseproof._rows import read_training, remember_missing
+from noiseproof._rows import read_training, remember_missing, stored_rows, unsigned
 from noiseproof._stop import reporting
+from noiseproof.attacks import effective_budget
 from noiseproof.estimators.robust_base import RobustClassifier
+
+_BLOCK = 1 << 20  # entries of X that are read at a time
 
 
 @shared_docs
@@ -174,10 +176,25 @@ class RobustPerceptron(RobustClassifier):
         self.n_seen_ = 0
 
     def _learn(self, X: Any, signs: Any, order: Any, step: float) -> None:
-        self._losses = self._losses + learn_rows(
-            X, signs, order, self.feature_values_, self.budget_, self.margin, self.C,
-            step, self.n_seen_, self.fit_intercept, self._state, self._labels,
-        )  # fmt: skip
+        """Show rows of X, as read, in the given order; a step of -1 is the paper's."""
+        # Numba is imported here, at the first pass, to keep the import light
+        from noiseproof._deletion.kernels import learn
+
+        values, total = self.feature_values_, self.feature_values_.sum()
+        labels = None if self._labels is None else self._labels.astype(np.uint32)
+        price = self.margin / (total - self.budget_)
+        limit = effective_budget(self.budget_, values)
+        size = max(1, _BLOCK // max(1, X.shape[1]))
+        losses = np.zeros(len(signs))
+        for start in range(0, len(order), size):
+            chosen = order[start : start + size]
+            rows = unsigned(stored_rows(X[chosen]).astype(np.float64, copy=False))
+            losses += learn(
+                *rows, labels, signs.take(chosen, axis=1), values, limit, price,
+                price * total, float(self.C), float(step), self.n_seen_ + start,
+                self.fit_intercept, *self._state,
+            )  # fmt: skip
+        self._losses = self._losses + losses
         self.n_seen_ += len(order)
         self.online_loss_ = self._losses / (self.margin * self.n_seen_)
         W, drift = self._state
