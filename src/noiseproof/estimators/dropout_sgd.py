@@ -202,17 +202,10 @@ class DropoutSGDClassifier(LinearClassifier):
         check_parameters(self)
         first = not hasattr(self, "_state")
         X, y = read_training(self, X, y, reset=first)
-        if first:
-            if classes is None:
-                raise ValueError("classes must be given in the first partial_fit call.")
-            self._set_classes(np.unique(classes))
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
-            raise ValueError(f"y has labels that are not among the classes: {unknown}.")
+        labels = self._encode_batch(y, classes, first=first)
         weights = read_weights(sample_weight, X)
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all data at once: use fit.")
-        labels = np.searchsorted(self.classes_, y)
         weights = weights * self._class_weights(labels, weights)
         X = self._clean(X, afresh=first)
         if first:

@@ -62,6 +62,20 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         self._set_classes(classes)
         return labels
 
+    def _encode_batch(
+        self, y: NDArray[Any], classes: Any, *, first: bool
+    ) -> NDArray[np.int64]:
+        """The same for `partial_fit`, whose first call names the classes."""
+        if first and classes is None:
+            raise ValueError("The first call of partial_fit needs all classes.")
+        known = np.unique(classes) if first else self.classes_
+        unknown = np.setdiff1d(y, known)
+        if len(unknown):
+            raise ValueError(f"y has labels that are not among the classes: {unknown}.")
+        if first:
+            self._set_classes(known)
+        return np.searchsorted(known, y)
+
     def _signs(self, labels: NDArray[np.int64]) -> Array:
         """A row of ±1 per one-vs-rest problem; a single one for two classes."""
         k = len(self.classes_)

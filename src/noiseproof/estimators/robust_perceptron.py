@@ -153,16 +153,8 @@ class RobustPerceptron(RobustClassifier):
         check_parameters(self)
         first = not hasattr(self, "classes_")
         X, y = read_training(self, X, y, reset=first)
-        if first and classes is None:
-            raise ValueError("The first call of partial_fit needs all classes.")
-        known = np.unique(classes) if first else self.classes_
-        labels = np.minimum(np.searchsorted(known, y), len(known) - 1)
-        if np.any(known[labels] != y):
-            raise ValueError(
-                f"y has labels that are not among the classes {list(known)}."
-            )
+        labels = self._encode_batch(y, classes, first=first)
         if first:
-            self._set_classes(known)
             self._begin(X, labels)
         remember_missing(self, X, afresh=first)
         self._learn(X, self._signs(labels), np.arange(X.shape[0]), self.step or -1.0)
