@@ -6,45 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="DATA...",
-        help="Table: CSV, TSV, Parquet, svmlight or NPZ. With --cluster it may be in "
-        "several files.",
-    ),
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        help="Train with Dask, on more rows than fit in memory: the address of a "
-        "scheduler, such as tcp://10.0.0.1:8786, or local.",
-    ),
-]
-
-
-def only_file(files: list[Path], cluster: str | None) -> Path:
-    """The first of the files, which must be the only one if there is no cluster."""
-    if cluster is None and len(files) > 1:
-        raise typer.BadParameter(
-            f"{len(files)} files are one table only with --cluster, such as "
-            "--cluster local."
-        )
-    return files[0]
-
-
-def check_fits_blocks(estimator: Any, cluster: str | None) -> None:
-    """Refuse for a cluster what needs all rows at once, in one sentence."""
-    if cluster is not None and not getattr(estimator, "fits_blocks", False):
-        raise typer.BadParameter(
-            f"--cluster cannot train {type(estimator).__name__}: use one of the "
-            "dropout models, such as --model dropout-logistic."
-        )
 
 
 @contextmanager

@@ -97,61 +97,6 @@ GroupsOption = Annotated[
     ),
 ]
 
-ModelName = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
-        "quantities dropout-ridge or dropout-poisson; auto: the best of several "
-        "for what --tune says. The default is auto with --tune, and "
-        "dropout-logistic without.",
-    ),
-]
-NoiseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--noise",
-        help="What to expect of each feature: a dropout rate such as 0.3, auto (a "
-        "rate from the numbers of rows and features; the default), none, rates by "
-        "column such as iron=0.5,age=0.1 or a JSON file, or a law such as "
-        "gaussian:0.1.",
-    ),
-]
-COption = Annotated[
-    float | None,
-    typer.Option("--C", help="Weight of the data against the regulariser."),
-]
-BudgetOption = Annotated[
-    float | None,
-    typer.Option(help="Features that an adversary may delete from each row."),
-]
-TrainAttack = Annotated[
-    str | None, typer.Option(help="Worst case to train for, such as deletion:5.")
-]
-Tune = Annotated[
-    str | None,
-    typer.Option(
-        help="Choose the model, or its noise, C and budget, by cross-validation, "
-        "for what will happen: missing:0.5 (cells are empty, and the model knows), "
-        "delete:0.5 (they read as zero), gaussian:0.2, deletion:3, ..."
-    ),
-]
-Scale = Annotated[
-    str,
-    typer.Option(
-        help="How to scale numbers: standard, maxabs (for counts, where 0 means "
-        "absent), none, or auto: standard, but maxabs for sparse files."
-    ),
-]
-Folds = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="Folds of the cross-validation that compares the model with a plain "
-        "one and with the most frequent class; 0 skips it.",
-    ),
-]
-
 
 def parse_noise(text: str) -> tuple[Any, bool]:
     """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`.

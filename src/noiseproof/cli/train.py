@@ -10,31 +10,17 @@ from typing import Annotated, Any
 import typer
 
 import noiseproof
-from noiseproof.cli.cluster import (
-    ClusterOption,
-    Files,
-    check_fits_blocks,
-    only_file,
-    spread,
-)
+from noiseproof.cli.cluster import spread
 from noiseproof.cli.options import (
-    BudgetOption,
     Categorical,
     Coerce,
-    COption,
     Drop,
-    Folds,
     GroupsOption,
     Json,
-    ModelName,
     NFeatures,
-    NoiseOption,
-    Scale,
     Seed,
     Target,
     Task,
-    TrainAttack,
-    Tune,
     judging,
     name_of,
     parse_attack,
@@ -48,24 +34,84 @@ _DEFAULTS = {"classification": "dropout-logistic", "regression": "dropout-ridge"
 
 
 def train(
-    files: Files,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...",
+            help="Table: CSV, TSV, Parquet, svmlight or NPZ. With --cluster it may be "
+            "in several files.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the model.")],
     target: Target = None,
-    model: ModelName = None,
-    noise: NoiseOption = None,
-    c: COption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
+            "quantities dropout-ridge or dropout-poisson; auto: the best of several "
+            "for what --tune says. The default is auto with --tune, and "
+            "dropout-logistic without.",
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            help="What to expect of each feature: a dropout rate such as 0.3, auto (a "
+            "rate from the numbers of rows and features; the default), none, rates by "
+            "column such as iron=0.5,age=0.1 or a JSON file, or a law such as "
+            "gaussian:0.1.",
+        ),
+    ] = None,
+    c: Annotated[
+        float | None,
+        typer.Option("--C", help="Weight of the data against the regulariser."),
+    ] = None,
     groups: GroupsOption = None,
-    budget: BudgetOption = None,
-    attack: TrainAttack = None,
-    tune: Tune = None,
-    scale: Scale = "auto",
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Features that an adversary may delete from each row."),
+    ] = None,
+    attack: Annotated[
+        str | None, typer.Option(help="Worst case to train for, such as deletion:5.")
+    ] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            help="Choose the model, or its noise, C and budget, by cross-validation, "
+            "for what will happen: missing:0.5 (cells are empty, and the model knows), "
+            "delete:0.5 (they read as zero), gaussian:0.2, deletion:3, ..."
+        ),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="How to scale numbers: standard, maxabs (for counts, where 0 means "
+            "absent), none, or auto: standard, but maxabs for sparse files."
+        ),
+    ] = "auto",
     drop: Drop = None,
     coerce: Coerce = None,
     categorical: Categorical = None,
     task: Task = None,
     n_features: NFeatures = None,
-    folds: Folds = 5,
-    cluster: ClusterOption = None,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Folds of the cross-validation that compares the model with a plain "
+            "one and with the most frequent class; 0 skips it.",
+        ),
+    ] = 5,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="Train with Dask, on more rows than fit in memory: the address of a "
+            "scheduler, such as tcp://10.0.0.1:8786, or local.",
+        ),
+    ] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -92,7 +138,11 @@ def train(
     from noiseproof.cli.output import check_output
     from noiseproof.cli.recommend import recommended
 
-    data = only_file(files, cluster)
+    if cluster is None and len(files) > 1:
+        raise typer.BadParameter(
+            f"{len(files)} files are one table only with --cluster, such as "
+            "--cluster local."
+        )
     check_output(output, *files, groups)
     table = TableOptions(target, drop, coerce, categorical, task, n_features, scale)
     given, fixed = _given(noise, c, budget, attack)
@@ -101,16 +151,21 @@ def train(
     # without a name, what is given is given to a model of ours
     if model == "auto" or (model is None and tune is not None and not given):
         _check_auto(given, tune, cluster)
-        recommended(table, data, happening, options, output, json)
+        recommended(table, files[0], happening, options, output, json)
         return
     make = partial(
         _make_estimator, given=given, random_state=seed, calibrated=cluster is None
     )
     if model is not None or cluster is not None:  # refuse what one must before work
-        check_fits_blocks(make(model or "dropout-logistic"), cluster)
+        estimator = make(model or "dropout-logistic")
+        if cluster is not None and not getattr(estimator, "fits_blocks", False):
+            raise typer.BadParameter(
+                f"--cluster cannot train {type(estimator).__name__}: use one of the "
+                "dropout models, such as --model dropout-logistic."
+            )
     start = time.perf_counter()
     with spread(cluster, files, partial(table.read, quiet=True)) as parts:
-        rows = table.read(data, quiet=json) if parts is None else parts.sample
+        rows = table.read(files[0], quiet=json) if parts is None else parts.sample
         name = model or _DEFAULTS[table.task_of(rows.y)]
         estimator = make(name)
         found = noiseproof.train(
