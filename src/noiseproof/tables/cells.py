@@ -12,6 +12,24 @@ _THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
 _DECIMAL = r"^[+-]?\d*,\d+$"
 
 
+def is_number(column: Any) -> bool:
+    """Whether a column of pandas holds numbers, as its type says."""
+    return column.dtype.kind in "fiub"
+
+
+def as_text(column: Any) -> Any:
+    """A column of text; numbers among it are written as they would be in a file."""
+    import pandas as pd
+
+    def written(cell: Any) -> str:
+        whole = isinstance(cell, float) and cell.is_integer()
+        return str(int(cell) if whole else cell)
+
+    if pd.api.types.infer_dtype(column, skipna=True) != "string":
+        column = column.map(written, na_action="ignore")
+    return column.astype(object)
+
+
 def has_decimal_commas(column: Any) -> bool:
     """Whether commas of a column of text stand before fractions, not thousands."""
     text = column.dropna().astype(str).str.replace(_CURRENCY, "", regex=True)
@@ -28,7 +46,7 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
     """
     import pandas as pd
 
-    if column.dtype.kind in "fiub":
+    if is_number(column):
         return column.astype(float)
     plain = pd.to_numeric(column, errors="coerce").astype(float)
     rest = column[plain.isna() & column.notna()].astype(str)

@@ -15,15 +15,19 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     StandardScaler,
 )
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import StrOptions, _check_feature_names_in, check_parameters
 from noiseproof._rows import density, read
 from noiseproof.conditionals import warn_of_many_words
-from noiseproof.tables.cells import as_numbers, has_decimal_commas, sentinel
+from noiseproof.tables.cells import (
+    as_numbers,
+    as_text,
+    has_decimal_commas,
+    is_number,
+    sentinel,
+)
 
 
 @shared_docs
@@ -122,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 (name, float(column.isna().mean())) for name, column in X.items()
             ]
             self.encoder_ = self._by_columns(X)
-            X = X.assign(**{name: _as_text(X[name]) for name in self.text_columns_})
+            X = X.assign(**{name: as_text(X[name]) for name in self.text_columns_})
         else:
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             X = read(self, X)
@@ -135,7 +139,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if name not in X.columns:
                 raise ValueError(f"The table has no column {name!r}.")
         for name in self.coerce:
-            decimal = not _is_number(X[name]) and has_decimal_commas(X[name])
+            decimal = not is_number(X[name]) and has_decimal_commas(X[name])
             numbers = as_numbers(X[name], decimal=decimal)
             self.coerced_.append((name, decimal, sentinel(numbers)))
         return self._coerced(X)
@@ -167,10 +171,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         numbers = [
             name
             for name, column in used.items()
-            if _is_number(column) and name not in self.categorical
+            if is_number(column) and name not in self.categorical
         ]
         self.text_columns_ = [name for name in used.columns if name not in numbers]
-        values = [_texts(_as_text(used[name])) for name in self.text_columns_]
+        values = [_texts(as_text(used[name])) for name in self.text_columns_]
         one_hot = OneHotEncoder(categories=values, handle_unknown="ignore")
         return ColumnTransformer(
             [
@@ -226,8 +230,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = self._coerced(X).reindex(columns=used)
         for name, column in X.items():
             if name in self.text_columns_:
-                X[name] = _as_text(column)
-            elif not _is_number(column):
+                X[name] = as_text(column)
+            elif not is_number(column):
                 X[name] = _numbers(column)
         return X
 
@@ -240,11 +244,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return dict(
             zip(self.text_columns_, map(list, one_hot.categories_), strict=True)
         )
-
-    @staticmethod
-    def as_text(column: Any) -> Any:
-        """A column as the encoder reads text; numbers are written as in a file."""
-        return _as_text(column)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: of the column, and of the value for text.
@@ -286,24 +285,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def _as_pandas(X: Any) -> Any:
     """A frame of pandas, whose columns are named by text."""
     return (X if hasattr(X, "iloc") else X.to_pandas()).rename(columns=str)
-
-
-def _as_text(column: Any) -> Any:
-    """A column of text; numbers among it are written as they would be in a file."""
-    import pandas as pd
-
-    if pd.api.types.infer_dtype(column, skipna=True) != "string":
-        column = column.map(_written, na_action="ignore")
-    return column.astype(object)
-
-
-def _written(cell: Any) -> str:
-    whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell) if whole else cell)
-
-
-def _is_number(column: Any) -> bool:
-    return column.dtype.kind in "fiub"
 
 
 def _texts(column: Any) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noiseproof._docs import shared_docs
-from noiseproof.tables.cells import as_numbers, sentinel
+from noiseproof.tables.cells import as_numbers, as_text, is_number, sentinel
 
 _MOSTLY = 0.5  # of the cells of a text column are numbers, if they are read kindly
 _DIFFERENT = 0.9  # of the cells of an identifier
@@ -98,7 +98,7 @@ def _findings(
     twin = twins.setdefault(_content(column), name)
     if twin != name:
         yield f"twin {twin}", f"the same as {twin!r}", "--drop"
-    elif column.dtype.kind in "fiub":
+    elif is_number(column):
         yield from _about_numbers(name, there, values)
     else:
         yield from _about_words(there.astype(str), values)
@@ -106,7 +106,7 @@ def _findings(
 
 def _content(column: Any) -> Any:
     """Equal for columns with the same cells."""
-    if column.dtype.kind not in "fiub":
+    if not is_number(column):
         return tuple(column.astype(str))
     if column.dtype.kind in "iu" and (column.abs() >= _EXACT).any():
         return tuple(column)
@@ -215,7 +215,7 @@ def new_table_notes(encoder: Any, X: Any) -> list[Note]:
     for name, known in encoder.known_texts().items():
         if name not in X.columns:
             continue
-        cells = encoder.as_text(X[name]).dropna()
+        cells = as_text(X[name]).dropna()
         new = cells[~cells.isin(known)]
         if len(new):
             words = f"{len(new)} of {len(X)} cells hold a text unseen in training"
