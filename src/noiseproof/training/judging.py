@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
+from noiseproof._private import HasMethods, Interval, StrOptions
 from noiseproof.evaluation import Contest, as_perturbation, contest
 
+# what `train` and `recommend` both take
+LEGAL: dict[str, list[Any]] = {
+    "level": [Real],
+    "task": [StrOptions({"classification", "regression"}), None],
+    "encoder": [HasMethods(["fit", "transform"]), None],
+    "max_rows": [Interval(Integral, 2, None, closed="left")],
+    "random_state": ["random_state"],
+}
 _SMALL = 500_000  # cells
 
 

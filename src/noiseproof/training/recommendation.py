@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from noiseproof._docs import shared_docs
-from noiseproof._private import (
-    IMPUTER_ROWS,
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from noiseproof._private import IMPUTER_ROWS, Interval, validate_parameter_constraints
 from noiseproof.evaluation import Contest
-from noiseproof.training.judging import judge, sample, threads_for
+from noiseproof.training.judging import LEGAL, judge, sample, threads_for
 from noiseproof.training.portfolios import BLENDED, is_known, portfolio, winner
 from noiseproof.training.targets import read_target
 
@@ -25,12 +19,8 @@ _PREDICTIONS = 2_000  # of a contender on rows held out, at least
 # attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
 _KEPT_ROWS = ("rows_", IMPUTER_ROWS, "support_vectors_")
 _LEGAL: dict[str, list[Any]] = {
-    "level": [Real],
-    "task": [StrOptions({"classification", "regression"}), None],
-    "encoder": [HasMethods(["fit", "transform"]), None],
-    "max_rows": [Interval(Integral, 2, None, closed="left")],
+    **LEGAL,
     "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
-    "random_state": ["random_state"],
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,17 +14,12 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from noiseproof._docs import shared_docs
-from noiseproof._private import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from noiseproof._private import HasMethods, Interval, validate_parameter_constraints
 from noiseproof.estimators import DropoutLogisticRegression, DropoutRidge
 from noiseproof.evaluation import Contest
 from noiseproof.noise import as_noise
 from noiseproof.tables import TableEncoder
-from noiseproof.training.judging import judge, sample, threads_for
+from noiseproof.training.judging import LEGAL, judge, sample, threads_for
 from noiseproof.training.pipelines import ColumnPipeline, check_groups
 from noiseproof.training.targets import check_task, read_target
 
@@ -34,15 +29,11 @@ _SCALES = (0.1, 0.3, 1.0)
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # of all features or groups, as budgets
 _LEGAL: dict[str, list[Any]] = {
+    **LEGAL,
     "estimator": [HasMethods(["fit", "predict"]), None],
-    "level": [Real],
     "tune": ["boolean", list, tuple, set, frozenset],
     "judged": ["boolean"],
-    "task": [StrOptions({"classification", "regression"}), None],
-    "encoder": [HasMethods(["fit", "transform"]), None],
-    "max_rows": [Interval(Integral, 2, None, closed="left")],
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
-    "random_state": ["random_state"],
 }
 
 
