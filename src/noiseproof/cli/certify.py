@@ -62,7 +62,7 @@ def certify(
     from noiseproof.cli.output import check_output, note, write_csv
 
     check_output(output, model, data, groups)
-    sensors = None if groups is None else read_groups(groups)
+    sensors = read_groups(groups)
     kind = None if attack is None else parse_attack(attack)
     saved = open_model(model)
     table = read_for([saved], data, target)

@@ -69,7 +69,7 @@ def evaluate(
     from noiseproof.evaluation import as_perturbation, robustness_curve, scoring_of
 
     perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
-    sensors = None if groups is None else read_groups(groups)
+    sensors = read_groups(groups)
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
     first = next(iter(saved.values()))

@@ -210,15 +210,17 @@ def parse_levels(text: str) -> list[float]:
 def judging(groups: Path | None, folds: int, seed: int, json: bool) -> dict[str, Any]:
     """What `train` and `recommend` of the library have to know in common."""
     return {
-        "groups": None if groups is None else read_groups(groups),
+        "groups": read_groups(groups),
         "cv": folds,
         "random_state": seed,
         "progress": False if json else None,
     }
 
 
-def read_groups(path: Path) -> dict[str, list[str]]:
-    """Columns of each sensor, from JSON or from CSV lines `sensor,column`."""
+def read_groups(path: Path | None) -> dict[str, list[str]] | None:
+    """Columns of each sensor, from JSON or CSV lines `sensor,column`, if there are."""
+    if path is None:
+        return None
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         groups = json.loads(text)

@@ -54,7 +54,7 @@ def report(
     from noiseproof.report import write_report
 
     check_output(output, *models, data, groups)
-    sensors = None if groups is None else read_groups(groups)
+    sensors = read_groups(groups)
     at = parse_levels(levels or "0")
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)

@@ -29,7 +29,6 @@ from noiseproof.cli.options import (
 )
 
 _EXPECTED = "missing:0.3"  # what a model is judged for by default
-_TUNABLE = ("noise", "C", "budget")
 _DEFAULTS = {"classification": "dropout-logistic", "regression": "dropout-ridge"}
 
 
@@ -235,8 +234,10 @@ def _make_estimator(name: str, given: dict[str, Any], **defaults: Any) -> Any:
 
 def _to_choose(estimator: Any, fixed: Any) -> list[str]:
     """Parameters to tune: those that the estimator has and nobody has given."""
+    from noiseproof.training.trainer import TUNABLE
+
     known = estimator.get_params(deep=False)
-    names = [name for name in _TUNABLE if name in known and name not in fixed]
+    names = [name for name in TUNABLE if name in known and name not in fixed]
     if not names:
         raise typer.BadParameter("--tune has nothing left to choose.")
     return names
