@@ -234,7 +234,7 @@ def _make_estimator(name: str, given: dict[str, Any], **defaults: Any) -> Any:
 
 def _to_choose(estimator: Any, fixed: Any) -> list[str]:
     """Parameters to tune: those that the estimator has and nobody has given."""
-    from noiseproof.training.trainer import TUNABLE
+    from noiseproof.training import TUNABLE
 
     known = estimator.get_params(deep=False)
     names = [name for name in TUNABLE if name in known and name not in fixed]

@@ -6,6 +6,7 @@ from noiseproof.training.parts import TableParts
 from noiseproof.training.portfolios import portfolio
 from noiseproof.training.recommendation import Recommendation, recommend
 from noiseproof.training.targets import task_of
+from noiseproof.training.trainer import TUNABLE as TUNABLE
 from noiseproof.training.trainer import Training, train
 
 __all__ = [
