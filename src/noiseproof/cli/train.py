@@ -137,11 +137,7 @@ def train(
     from noiseproof.cli.output import check_output
     from noiseproof.cli.recommend import recommended
 
-    if cluster is None and len(files) > 1:
-        raise typer.BadParameter(
-            f"{len(files)} files are one table only with --cluster, such as "
-            "--cluster local."
-        )
+    _check_files(files, cluster)
     check_output(output, *files, groups)
     table = TableOptions(target, drop, coerce, categorical, task, n_features, scale)
     given, fixed = _given(noise, c, budget, attack)
@@ -152,16 +148,9 @@ def train(
         _check_auto(given, tune, cluster)
         recommended(table, files[0], happening, options, output, json)
         return
-    make = partial(
-        _make_estimator, given=given, random_state=seed, calibrated=cluster is None
-    )
+    make = partial(_make_estimator, given=given, cluster=cluster, random_state=seed)
     if model is not None or cluster is not None:  # refuse what one must before work
-        estimator = make(model or "dropout-logistic")
-        if cluster is not None and not getattr(estimator, "fits_blocks", False):
-            raise typer.BadParameter(
-                f"--cluster cannot train {type(estimator).__name__}: use one of the "
-                "dropout models, such as --model dropout-logistic."
-            )
+        make(model or "dropout-logistic")
     start = time.perf_counter()
     with spread(cluster, files, partial(table.read, quiet=True)) as parts:
         rows = table.read(files[0], quiet=json) if parts is None else parts.sample
@@ -182,6 +171,15 @@ def train(
     summary["seconds"] = round(time.perf_counter() - start, 3)
     save_trained(found.model, output, rows, summary)
     _show(summary, output, json)
+
+
+def _check_files(files: list[Path], cluster: str | None) -> None:
+    """Refuse several files where there is no cluster to read them."""
+    if cluster is None and len(files) > 1:
+        raise typer.BadParameter(
+            f"{len(files)} files are one table only with --cluster, such as "
+            "--cluster local."
+        )
 
 
 def _given(
@@ -214,7 +212,9 @@ def _check_auto(given: dict[str, Any], tune: str | None, cluster: str | None) ->
         )
 
 
-def _make_estimator(name: str, given: dict[str, Any], **defaults: Any) -> Any:
+def _make_estimator(
+    name: str, given: dict[str, Any], cluster: str | None, **defaults: Any
+) -> Any:
     """The estimator of that short name with what is given, and defaults if it can."""
     from noiseproof.estimators import ESTIMATORS
 
@@ -223,9 +223,15 @@ def _make_estimator(name: str, given: dict[str, Any], **defaults: Any) -> Any:
             f"--model {name} is unknown: use one of {', '.join(ESTIMATORS)}."
         )
     estimator = ESTIMATORS[name]()
+    if cluster is not None and not getattr(estimator, "fits_blocks", False):
+        raise typer.BadParameter(
+            f"--cluster cannot train {type(estimator).__name__}: use one of the "
+            "dropout models, such as --model dropout-logistic."
+        )
     known = estimator.get_params(deep=False)
     for key in given.keys() - known.keys():
         raise typer.BadParameter(f"--model {name} has no --{key}.")
+    defaults["calibrated"] = cluster is None
     if known.get("noise") == 0.5 and name != "dropout-sgd":
         defaults["noise"] = "auto"
     defaults = {key: value for key, value in defaults.items() if key in known}

@@ -280,17 +280,7 @@ def contest(
         raise ValueError(f"No contender could be judged: {first}")
     reasons = {name: ": ".join(reason) for name, reason in failed.items()}
     what, metric = _expected(trials[0].label, level), score_name(scoring)
-    scores = np.array([trial.scores for trial in trials])  # name, fold, level
-    result = Contest(
-        tuple(trial.name for trial in trials),
-        *(scores[:, :, 0], scores[:, :, 1]),
-        np.array([trial.fit_seconds / len(folds) for trial in trials]),
-        np.array([1000 * trial.predict_seconds / trial.rows for trial in trials]),
-        reasons,
-        what,
-        metric,
-        confidence,
-    )
+    result = _summed_up(trials, reasons, what, metric, confidence)
     members = [trial for trial in trials if trial.held_out]
     return _with_blend(result, members, classes) if len(members) > 1 else result
 
@@ -396,6 +386,18 @@ def _tried(
                 return trial
             tick()
     return trial
+
+
+def _summed_up(trials: list[_Trial], *about: Any) -> Contest:
+    """The contest between those who were judged on all folds."""
+    scores = np.array([trial.scores for trial in trials])  # name, fold, level
+    return Contest(
+        tuple(trial.name for trial in trials),
+        *(scores[:, :, 0], scores[:, :, 1]),
+        np.array([trial.fit_seconds / scores.shape[1] for trial in trials]),
+        np.array([1000 * trial.predict_seconds / trial.rows for trial in trials]),
+        *about,
+    )
 
 
 def _with_blend(judged: Contest, trials: list[_Trial], classes: Any) -> Contest:
