@@ -79,7 +79,7 @@ def test_factors_are_the_same_law_as_their_covariance(rng):
     )
     np.testing.assert_allclose(few.times(rows), full.times(rows), atol=1e-8)
     assert few.effective_share() == pytest.approx(full.effective_share())
-    sample = few.sample(100_000, rng)
+    sample = few.sample(100_000, rng, np.arange(len(rest)))
     np.testing.assert_allclose(np.cov(sample.T), full.covariance, atol=0.1)
 
 
@@ -154,7 +154,9 @@ def test_draws_do_not_depend_on_the_rotation_of_factors(rng):
     F, rest = rng.normal(size=(6, 2)), rng.uniform(0.1, 1.0, size=6)
     turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
     one, other = (
-        FactorRegression(factors, rest).sample(200_000, np.random.default_rng(1))
+        FactorRegression(factors, rest).sample(
+            200_000, np.random.default_rng(1), np.arange(6)
+        )
         for factors in (F, F @ turn)
     )
     np.testing.assert_allclose(one, other, atol=1e-12)

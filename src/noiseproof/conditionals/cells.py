@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
-from noiseproof.conditionals.rounding import first_best
+from noiseproof.conditionals.rounding import first_best, rounded
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -108,6 +108,23 @@ class Cells:
         other = copy(self)
         other.scales = self.scales ** (1 - share) * common**share
         return other
+
+    def order(self, of_features: bool = False) -> NDArray[np.intp]:
+        """Columns, or their features, in an order that depends on what they hold.
+
+        By their lowest values, highest values and means. Random numbers drawn in this
+        order stay with their columns, wherever these stand in the table.
+        """
+        means = rounded(self.means.copy(), self.high - self.low)
+        order = np.lexsort((means, self.high, self.low))
+        if of_features:
+            order = np.argsort(np.argsort(order)[self.owner], kind="stable")
+        return order
+
+    def chances(self, n: int, rng: np.random.Generator) -> Array:
+        """Random numbers from 0 to 1, one for each cell of n rows."""
+        order = self.order()
+        return rng.random((n, len(order)))[:, np.argsort(order)]
 
     def empty(self, X: Any) -> Mask:
         """Which rows say nothing: all cells are missing, or words never seen."""

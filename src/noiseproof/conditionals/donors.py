@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from noiseproof._docs import shared_docs
 from noiseproof._private import Interval, StrOptions
 from noiseproof.conditionals.base import Conditional
+from noiseproof.conditionals.ordering import order_by_values
 from noiseproof.conditionals.regression import Regression, regression_of
 from noiseproof.conditionals.rounding import exponent, first_best, rounded
 
@@ -110,11 +111,8 @@ class Donors(Conditional):
         self.corrected = corrected
 
     def _fit(self, codes: Array) -> None:
-        if len(codes) > self.max_rows:
-            some = np.random.default_rng(0).permutation(len(codes))[: self.max_rows]
-            codes = codes[some]
         # rows at equal distance are taken in the order in which they lie here
-        rows = codes[_order_by_values(codes)]
+        rows = codes[order_by_values(codes.T)[: self.max_rows]]
         self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
         self.bandwidth_ = 1.0 if self.bandwidth == "auto" else float(self.bandwidth)
@@ -137,13 +135,13 @@ class Donors(Conditional):
 
     def _completed(self, rows: Array) -> Array:
         """Fill each missing value of the training rows by a draw."""
-        rng = np.random.default_rng(0)
+        rng, order = np.random.default_rng(0), self.cells_.order(of_features=True)
         incomplete = np.flatnonzero(np.isnan(rows).any(axis=1))
         step = max(1, _BLOCK // len(self.cells_.owner))
         for start in range(0, len(incomplete), step):
             part = incomplete[start : start + step]
             Z, observed = self.cells_.features(rows[part])
-            whole = self.regression_.sample(len(part), rng)
+            whole = self.regression_.sample(len(part), rng, order)
             moved = self.regression_.expected(observed, (Z - whole)[:, None])[:, 0]
             codes = self.cells_.from_features(whole + moved)
             codes = np.clip(codes, self.cells_.low, self.cells_.high)
@@ -162,7 +160,7 @@ class Donors(Conditional):
         own = np.tile(np.arange(min(len(self.rows_), _MASKED_ROWS)), len(_RATES))
         truth = self.rows_[own]
         rates = np.repeat(_RATES, len(own) // len(_RATES))[:, None]
-        masked = np.random.default_rng(0).random(truth.shape) < rates
+        masked = self.cells_.chances(len(truth), np.random.default_rng(0)) < rates
         wider = _NARROWED * self.regression_.effective_share() ** -0.5
         likelihoods, errors = np.zeros((2, len(_BANDWIDTHS)))
         for rows, places, squares, edge in self._nearest(
@@ -304,28 +302,3 @@ def _weights(squares: Array, edge: Array, bandwidth: float) -> Array:
     weights -= np.exp((nearest - edge[:, None]) / (2 * bandwidth**2))
     weights[(weights <= 0.0).all(axis=1)] = 1.0  # all as near as the next one
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _order_by_values(codes: Array) -> Array:
-    """Put rows in a random order that depends on what they hold, not where they lie.
-
-    Each row gets a key, hashed from its cells, and each column one from its cells and
-    the rows' keys. Values count by their ranks: units and the order of rows and of
-    columns change nothing, and equal rows come together.
-    """
-    ranks = [np.unique(x, return_inverse=True)[1].astype(np.uint32) for x in codes.T]
-    keys = [np.sum(_hashed(x)) for x in ranks]
-    for _ in range(2):
-        rows = np.zeros(len(codes), dtype=np.uint64)
-        for x, key in zip(ranks, keys, strict=True):
-            rows += _hashed(x + key)
-        keys = [np.sum(_hashed(x + rows)) for x in ranks]
-    return np.argsort(rows, kind="stable")
-
-
-def _hashed(numbers: Array) -> NDArray[np.uint64]:
-    """Whole numbers, mixed well (SplitMix64)."""
-    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))

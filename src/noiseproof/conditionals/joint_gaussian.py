@@ -92,7 +92,8 @@ class JointGaussian(Conditional):
 
     def _starts(self, k: int) -> Array:
         """Draws of whole rows, (k, d), in pairs that cancel: their mean is exact."""
-        half = self.regression_.sample(k // 2, np.random.default_rng(0))
+        rng, order = np.random.default_rng(0), self.cells_.order()
+        half = self.regression_.sample(k // 2, rng, order)
         if k % 2 == 0:
             return np.concatenate([half, -half])
         wider = half * np.sqrt(k / max(k - 1, 1))  # the one in the middle adds nothing

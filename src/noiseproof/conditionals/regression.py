@@ -17,6 +17,7 @@ from sklearn.utils.extmath import randomized_svd
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 FULL_UP_TO = 256  # features
 _RANK = 64  # factors, where nobody says how many
@@ -60,10 +61,10 @@ class FullRegression:
         total = float(np.trace(self.covariance)) ** 2
         return total / float((self.covariance**2).sum()) / len(self.covariance)
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Rows of this covariance, (n, d)."""
-        root = cholesky(self.covariance, lower=True)
-        return rng.standard_normal((n, len(root))) @ root.T
+    def sample(self, n: int, rng: np.random.Generator, order: Places) -> Array:
+        """Rows of this covariance, (n, d), with features drawn in this order."""
+        root = cholesky(self.covariance[np.ix_(order, order)], lower=True)
+        return (rng.standard_normal((n, len(root))) @ root.T)[:, np.argsort(order)]
 
 
 class FactorRegression:
@@ -112,14 +113,14 @@ class FactorRegression:
         squares = (within**2).sum() + (self.rest * (2 * own + self.rest)).sum()
         return float((own + self.rest).sum() ** 2 / squares / len(self.rest))
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Rows of this covariance, (n, d)."""
-        d = len(self.rest)
+    def sample(self, n: int, rng: np.random.Generator, order: Places) -> Array:
+        """As `FullRegression.sample`."""
+        draws = rng.standard_normal((2, n, len(order)))[..., np.argsort(order)]
         # by the one symmetric root of F F': factors have no sign and no order
         values, vectors = eigh(self.factors.T @ self.factors)
         directions = self.factors @ (vectors / np.sqrt(np.maximum(values, _JITTER)))
-        common = rng.standard_normal((n, d)) @ directions @ vectors.T @ self.factors.T
-        return common + rng.standard_normal((n, d)) * np.sqrt(self.rest)
+        common = draws[0] @ directions @ vectors.T @ self.factors.T
+        return common + draws[1] * np.sqrt(self.rest)
 
 
 Regression = FullRegression | FactorRegression

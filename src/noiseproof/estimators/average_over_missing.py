@@ -22,6 +22,7 @@ from noiseproof.conditionals import (
     first_best,
     has_words,
     holes,
+    order_by_values,
 )
 from noiseproof.estimators.averaging import Averager, linear_scores
 from noiseproof.estimators.known_missing import KnownMissing
@@ -147,8 +148,13 @@ class AverageOverMissing(KnownMissing):
         )
         law = self._named(X)
         self.conditional_ = (law or Donors()).fit(X)
-        self._keep(self._fitted(base, X, y, sample_weight, rng))
-        complete = rng.permutation(np.flatnonzero(~holes(X).any(axis=1)))
+        gaps = np.asarray(holes(X).any(axis=1))
+        order = np.arange(len(gaps))
+        if law is None or gaps.any():
+            order = self._order(X, y, sample_weight)
+        chances = rng.random((len(order), _FILLS))[np.argsort(order)]
+        self._keep(self._fitted(base, X, y, sample_weight, chances))
+        complete = rng.permutation(order[~gaps[order]])
         if law is None:
             chosen = self._chosen(X, y, sample_weight, complete)
             if isinstance(chosen, Donors):
@@ -166,8 +172,16 @@ class AverageOverMissing(KnownMissing):
             return Donors() if has_words(X) else None
         return CONDITIONALS[self.conditional]()
 
+    def _order(self, X: Any, y: Any, sample_weight: Any) -> NDArray[np.intp]:
+        """Rows in an order that depends on what they hold, not on where they stand."""
+        if not hasattr(self.conditional_, "cells_"):  # somebody else's conditional
+            return np.arange(X.shape[0])
+        parts = [self.conditional_.cells_.codes(X), y, sample_weight]
+        columns = (np.atleast_2d(part.T) for part in parts if part is not None)
+        return order_by_values(column for part in columns for column in part)
+
     def _fitted(
-        self, base: Any, X: Any, y: Any, sample_weight: Any, rng: np.random.Generator
+        self, base: Any, X: Any, y: Any, sample_weight: Any, chances: NDArray[Any]
     ) -> Any:
         """The estimator, fitted on filled rows if it does not accept NaN."""
         fitted = clone(base)
@@ -179,7 +193,7 @@ class AverageOverMissing(KnownMissing):
             origin = np.repeat(
                 np.arange(len(gaps)), np.where(gaps & weighted, _FILLS, 1)
             )
-            X = self._filled(X, origin, rng)
+            X = self._filled(X, origin, chances)
             if weighted:
                 weights = np.ones(len(gaps)) if sample_weight is None else sample_weight
                 sample_weight = (weights / np.where(gaps, _FILLS, 1))[origin]
@@ -187,11 +201,12 @@ class AverageOverMissing(KnownMissing):
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
         return fitted.fit(X, y, **options)
 
-    def _filled(self, X: Any, origin: NDArray[Any], rng: np.random.Generator) -> Any:
+    def _filled(self, X: Any, origin: NDArray[Any], chances: NDArray[Any]) -> Any:
         """The rows of X at `origin`, filled by draws at random."""
+        copy = np.arange(len(origin)) - np.searchsorted(origin, origin)
         rows, weights, of = self.conditional_.draws(X, self.n_draws)
         ends = np.cumsum(weights)  # of all rows: those of row i lie in (i, i + 1]
-        points = origin + rng.uniform(1e-9, 1 - 1e-9, len(origin))
+        points = origin + chances[origin, copy].clip(1e-9, 1 - 1e-9)
         places = np.searchsorted(ends, points)
         first = np.searchsorted(of, origin)
         last = np.searchsorted(of, origin, side="right") - 1
@@ -237,7 +252,8 @@ class AverageOverMissing(KnownMissing):
         averager = Averager(model, law, self.n_draws, linear)
         codes, rng, loss = law.cells_.codes(rows), np.random.default_rng(0), 0.0
         for rate in _RATES:
-            masked = np.where(rng.random(codes.shape) < rate, np.nan, codes)
+            lost = law.cells_.chances(len(codes), rng) < rate
+            masked = np.where(lost, np.nan, codes)
             masked = law.cells_.table(masked, rows)
             if wanted is None:
                 loss += averager.distance(masked, rows)
