@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 from noiseproof.evaluation import conformal_sets
+from noiseproof.evaluation.conformal import _shares
 
 REPEATS = 1000
 COVERAGE = 0.8
@@ -42,7 +43,7 @@ class Softmax(BaseEstimator):
     weights = np.array([[2.0, -1.0, 0.0], [0.5, 1.0, -2.0], [0.0, 0.5, 0.5]])
 
     def predict_proba(self, X):
-        scores = np.exp(np.nan_to_num(np.asarray(X)) @ self.weights)
+        scores = np.exp(np.nan_to_num(np.asarray(X, dtype=float)) @ self.weights)
         return scores / scores.sum(axis=1, keepdims=True)
 
 
@@ -98,6 +99,51 @@ def test_coverage_of_each_pattern(model, draw, options, rng):
     assert least >= 8
     untied = hits[:-1]  # where nothing is known all rows may have one score
     assert np.all(untied <= binom.ppf(1 - 1e-5, REPEATS, COVERAGE + 1 / (1 + least)))
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+def test_coverage_of_rows_one_at_a_time(score, rng):
+    """A service asks for one row at a time; a row gets the set it gets in a batch."""
+    X, y = kinds(rng, 4000)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    sets = conformal_sets(
+        Softmax(), X[:2000], y[:2000], coverage=COVERAGE, conformity_score=score
+    )
+    together = sets.predict(X[2000:])
+    alone = np.vstack([sets.predict(X[i : i + 1]) for i in range(2000, 4000)])
+    np.testing.assert_array_equal(alone, together)
+    hits = alone[np.arange(2000), np.searchsorted(sets.classes_, y[2000:])]
+    assert abs(hits.mean() - COVERAGE) < 0.04
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        lambda X: X.astype(np.float32),
+        lambda X: pd.DataFrame(X),
+        lambda X: pd.DataFrame(X).astype({0: object}),
+        lambda X: pl.DataFrame(X),
+    ],
+    ids=["float32", "pandas", "objects", "polars"],
+)
+def test_random_shares_depend_on_what_rows_hold(store, rng):
+    X, y = kinds(rng, 300)
+    X = np.round(8 * X) / 8
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[0] = -0.0
+    options = {"conformity_score": "aps", "random_state": 0}
+    found = conformal_sets(Softmax(), store(X), y, **options).predict(store(X))
+    expected = conformal_sets(Softmax(), X, y, **options).predict(X)
+    np.testing.assert_array_equal(found, expected)
+    other = conformal_sets(Softmax(), X, y, conformity_score="aps", random_state=1)
+    assert np.any(other.predict(X) != expected)
+
+
+def test_random_shares_of_words():
+    words = pd.DataFrame({"word": ["a", "b", None, "a", 3]})
+    shares = _shares(words, words.isna().to_numpy(), 0)
+    assert len(set(shares)) == 4
+    assert shares[0] == shares[3] == _shares(words[3:4], np.zeros((1, 1), bool), 0)
 
 
 def test_without_patterns_the_promise_would_not_hold(rng):

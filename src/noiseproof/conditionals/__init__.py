@@ -9,6 +9,7 @@ from noiseproof.conditionals.cells import holes as holes
 from noiseproof.conditionals.cells import warn_of_many_words as warn_of_many_words
 from noiseproof.conditionals.donors import Donors
 from noiseproof.conditionals.joint_gaussian import JointGaussian
+from noiseproof.conditionals.ordering import hashed as hashed
 from noiseproof.conditionals.ordering import order_by_values as order_by_values
 from noiseproof.conditionals.regression import FactorRegression as FactorRegression
 from noiseproof.conditionals.regression import FullRegression as FullRegression

@@ -1,4 +1,4 @@
-"""An order of rows that depends on what they hold, not on where they stand."""
+"""Orders and random numbers that depend on what rows hold, not on where they stand."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def order_by_values(columns: Iterable[Array]) -> NDArray[np.intp]:
     the first rows in this order are a random sample.
     """
     ranks = [np.unique(x, return_inverse=True)[1].astype(np.uint32) for x in columns]
-    keys = [np.sum(_hashed(x)) for x in ranks]
+    keys = [np.sum(hashed(x)) for x in ranks]
     for _ in range(2):
         rows = np.zeros(len(ranks[0]), dtype=np.uint64)
         for x, key in zip(ranks, keys, strict=True):
-            rows += _hashed(x + key)
-        keys = [np.sum(_hashed(x + rows)) for x in ranks]
+            rows += hashed(x + key)
+        keys = [np.sum(hashed(x + rows)) for x in ranks]
     order = np.argsort(rows, kind="stable")
     met = np.arange(len(rows)) - np.searchsorted(rows, rows, sorter=order)[order]
-    rows[order] += _hashed(met.astype(np.uint64))  # zero for the first
+    rows[order] += hashed(met.astype(np.uint64))  # zero for the first
     return np.argsort(rows, kind="stable")
 
 
-def _hashed(numbers: Array) -> NDArray[np.uint64]:
+def hashed(numbers: Array) -> NDArray[np.uint64]:
     """Whole numbers, mixed well (SplitMix64)."""
     mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

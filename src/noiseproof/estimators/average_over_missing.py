@@ -149,9 +149,10 @@ class AverageOverMissing(KnownMissing):
         law = self._named(X)
         self.conditional_ = (law or Donors()).fit(X)
         gaps = np.asarray(holes(X).any(axis=1))
-        order = np.arange(len(gaps))
         if law is None or gaps.any():
             order = self._order(X, y, sample_weight)
+        else:
+            order = np.arange(len(gaps))
         chances = rng.random((len(order), _FILLS))[np.argsort(order)]
         self._keep(self._fitted(base, X, y, sample_weight, chances))
         complete = rng.permutation(order[~gaps[order]])

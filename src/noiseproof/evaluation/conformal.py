@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +17,7 @@ from sklearn.utils import check_random_state
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import contain, density
+from noiseproof.conditionals import hashed
 from noiseproof.evaluation.linear import places_of
 from noiseproof.groups import Groups
 
@@ -66,7 +69,9 @@ def conformal_sets(
         How strange an answer is. For classifiers "lac" (the default), 1 less its
         probability, which gives the smallest sets on average; or "aps", the
         probability of all likelier classes and a random share of its own, which gives
-        smaller sets to easy rows and larger ones to hard rows. For regressors
+        smaller sets to easy rows and larger ones to hard rows. The share is hashed
+        from the seed and the row, so that a row gets the same set alone and in any
+        batch. For regressors
         "absolute", the distance from the prediction.
     {random_state}
         It is used by "aps" only.
@@ -158,7 +163,6 @@ class ConformalSets:
         self._groups = Groups.read(groups, names).labels(d)
         self._missing = self._whole_groups(missing)
         self._seed = int(check_random_state(random_state).randint(2**31))
-        self._share = np.random.default_rng([self._seed, 0]).random(size=(n,))
         self.thresholds_: dict[tuple[int, ...], float] = {}
         self._try_out()
 
@@ -192,11 +196,10 @@ class ConformalSets:
         patterns = np.array([self._calibrated(pattern) for pattern in patterns])
         limit = np.array([self._threshold(pattern) for pattern in patterns])
         missing, limit = patterns[which.ravel()], limit[which.ravel()]
-        outputs = self._outputs(X, missing)
         if self.classes_ is None:
+            outputs = self._outputs(X, missing)
             return np.stack([outputs - limit, outputs + limit], axis=1)
-        share = np.random.default_rng([self._seed, 1]).random(size=limit.shape)
-        return np.asarray(self._score(outputs, share) <= limit[:, None])
+        return self._of_classes(X, missing) <= limit[:, None]
 
     def _calibrated(self, pattern: Mask) -> Mask:
         """The pattern, with as few cells more as give it enough calibration rows.
@@ -223,11 +226,17 @@ class ConformalSets:
     def _scores(self, rows: NDArray[np.intp], pattern: Mask) -> Array:
         """How strange the true answers are, without the cells of the pattern."""
         missing = np.broadcast_to(pattern, (len(rows), len(pattern)))
-        outputs = self._outputs(_safe_indexing(self._X, rows), missing)
+        X, y = _safe_indexing(self._X, rows), self._y[rows]
         if self.classes_ is None:
-            return np.abs(self._y[rows] - outputs)
-        scores = np.asarray(self._score(outputs, self._share[rows]))
-        return scores[np.arange(len(rows)), self._y[rows]]
+            return np.abs(y - self._outputs(X, missing))
+        return self._of_classes(X, missing)[np.arange(len(rows)), y]
+
+    def _of_classes(self, X: Any, missing: Mask) -> Array:
+        """How strange each class is for rows without the cells that are marked."""
+        share = np.zeros(len(missing))
+        if self._score is _aps:
+            share = _shares(X, missing, self._seed)
+        return self._score(self._outputs(X, missing), share)
 
     def _outputs(self, X: Any, missing: Mask) -> Array:
         """What the model says of rows without the cells that are marked."""
@@ -335,6 +344,34 @@ def _aps(probabilities: Array, share: Array) -> Array:
     scores = np.empty_like(probabilities)
     np.put_along_axis(scores, order, likelier + share[:, None] * falling, axis=1)
     return scores
+
+
+def _shares(X: Any, missing: Mask, seed: int) -> Array:
+    """A random number from 0 to 1 for each row, hashed from the cells it has left.
+
+    So the score of an answer is one function of row and answer, for rows of the
+    calibration and for new ones: they stay exchangeable.
+    """
+    rows = np.full(len(missing), seed, dtype=np.uint64)
+    columns = X.items() if hasattr(X, "items") else enumerate(np.asarray(X).T)
+    for (_, column), gone in zip(columns, missing.T, strict=True):
+        rows = hashed(rows + hashed(_keys(np.asarray(column), gone)))
+    return (rows >> np.uint64(11)) * 2.0**-53
+
+
+def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:
+    """A whole number for each cell: numbers as float32, whatever their type."""
+    keys = np.full(len(column), np.uint64(2**33))
+    there, words = column[~gone], {}
+    if there.dtype.kind not in "buif":
+        cells = there.tolist()
+        words = {i: c for i, c in enumerate(cells) if not isinstance(c, Real)}
+        there = np.array([0.0 if i in words else c for i, c in enumerate(cells)])
+    own = (there.astype(np.float32) + np.float32(0.0)).view(np.uint32).astype(np.uint64)
+    for i, word in words.items():
+        own[i] = 2**32 + crc32(str(word).encode())
+    keys[~gone] = own
+    return keys
 
 
 def _read(X: Any) -> tuple[Any, Mask]:
