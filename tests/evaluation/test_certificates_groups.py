@@ -8,11 +8,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
 
 from noiseproof import DropoutSVC
+from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import certify
 from noiseproof.tables import TableEncoder
 
@@ -147,3 +149,15 @@ def test_groups_of_columns_behind_an_encoder(rng):
     labels = np.zeros(3)  # the number, and both values of the word
     truth = _brute(model[-1], Z, labels, [1.0])
     np.testing.assert_array_equal(found.budget, truth)
+
+
+def test_groups_of_an_attack_follow_columns_that_a_pipeline_moves(rng):
+    """As many features as columns, in another order."""
+    X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    y = (X @ [2.0, 1.0, -1.0] > 0).to_numpy()
+    moved = ColumnTransformer([("c", "passthrough", ["c"])], remainder="passthrough")
+    model = make_pipeline(moved, LogisticRegression()).fit(X, y)
+    attack = FeatureDeletion(groups={"both": ["a", "b"]})
+    found = certify(model, X, y, attack=attack, space="model")
+    expected = _brute(model[-1], model[0].transform(X), np.array([1, 0, 0]), [1, 1])
+    np.testing.assert_array_equal(found.budget, expected)

@@ -8,10 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -238,3 +239,52 @@ def test_it_says_whether_features_are_missing_or_read_as_zero(rng):
     assert "lost with each feature missing (the model knows), of" in repr(known)
     zero = zeroed(model, X, y)
     assert "lost with each feature deleted (read as zero), of" in repr(zero)
+
+
+@pytest.mark.parametrize(
+    ("last", "deleted_as"),
+    [
+        (LogisticRegression(), "zero"),
+        (LogisticRegression(), "nan"),
+        (DecisionTreeClassifier(), "zero"),
+    ],
+)
+def test_groups_of_columns_behind_an_encoder(last, deleted_as, rng):
+    """The encoder puts the columns in another order, and makes two of one of them."""
+    X = pd.DataFrame(
+        {
+            "size": rng.normal(size=200),
+            "colour": rng.choice(["red", "blue"], 200),
+            "weight": rng.normal(size=200),
+        }
+    )
+    y = (X["size"] + 2.0 * (X["colour"] == "red") + 0.3 * X["weight"] > 1).to_numpy()
+    encoder = OneHotEncoder(sparse_output=False)
+    steps = [
+        ("weight", "passthrough", ["weight"]),
+        ("colour", encoder, ["colour"]),
+        ("size", "passthrough", ["size"]),
+    ]
+    model = make_pipeline(ColumnTransformer(steps), last).fit(X, y)
+    Z = model[0].transform(X)
+    fill = np.zeros(4) if deleted_as == "zero" else Z.mean(axis=0)
+    options = {"space": "model", "deleted_as": deleted_as}
+
+    def cost(columns):
+        lost = deleted(Z, columns, fill[columns])
+        return model[-1].score(Z, y) - model[-1].score(lost, y)
+
+    parts = {"paint": ["colour"], "body": ["size", "weight"]}
+    found = feature_fragility(model, X, y, groups=parts, **options)
+    costs = dict(zip(found.names, found.cost, strict=True))
+    assert costs == pytest.approx({"paint": cost([1, 2]), "body": cost([0, 3])})
+    each = feature_fragility(model, X, y, **options)
+    names = [
+        "weight__weight",
+        "colour__colour_blue",
+        "colour__colour_red",
+        "size__size",
+    ]
+    assert dict(zip(each.names, each.cost, strict=True)) == pytest.approx(
+        {name: cost([j]) for j, name in enumerate(names)}
+    )

@@ -156,7 +156,7 @@ def certify(
         features, columns = _features(model, X, view), feature_names(model, X)
         groups = column_groups(features, columns, groups, rest=True)
         attack = FeatureDeletion(values=values, groups=groups)
-    attack = attack.on(_names(model, X, view))
+    attack = attack.on(_names(model, X, view, space))
     labels = None if y is None else _labels(y, X.shape[0])
     work = delayed(_certified)
     jobs = (work(block, model, view, attack, search) for block in _blocks(X))
@@ -388,12 +388,19 @@ def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
     return labels
 
 
-def _names(model: Any, X: Any, view: LinearView) -> list[Any]:
-    """Names of the features in the space of the certificates, for groups of them."""
+def _names(model: Any, X: Any, view: LinearView, space: str) -> list[Any]:
+    """Names of the features in the space of the certificates, for groups of them.
+
+    Those of their columns, where each has one of its own.
+    """
     names = feature_names(model, X)
-    if len(names) == view.coef.shape[1]:
+    if space == "input" and len(names) == view.coef.shape[1]:
         return names
-    return [feature.name for feature in _features(model, X, view)]
+    features = _features(model, X, view)
+    columns = [feature.column for feature in features]
+    if len(set(columns)) == len(columns):
+        return columns
+    return [feature.name for feature in features]
 
 
 def _features(model: Any, X: Any, view: LinearView) -> list[Feature]:

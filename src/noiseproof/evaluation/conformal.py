@@ -356,7 +356,7 @@ def _shares(X: Any, missing: Mask, seed: int) -> Array:
     columns = X.items() if hasattr(X, "items") else enumerate(np.asarray(X).T)
     for (_, column), gone in zip(columns, missing.T, strict=True):
         rows = hashed(rows + hashed(_keys(np.asarray(column), gone)))
-    return (rows >> np.uint64(11)) * 2.0**-53
+    return (rows >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:

@@ -70,7 +70,9 @@ def feature_fragility(
     model : model with `predict`
         A fitted model; it need not be linear.
     {held out X, true y, groups}
-        None deletes each feature by itself.
+        None deletes each feature by itself. With space="model" all features that a
+        pipeline makes of a column are deleted with it, and None deletes each of these
+        features by itself.
     pairs : bool, default=False
         Whether to lose two features or groups at a time, all pairs of them, to see
         which two outages together hurt most.
@@ -101,8 +103,9 @@ def feature_fragility(
     check_space(space)
     check_fate(deleted_as)
     X, y = canonical(X), np.asarray(y)
-    names = feature_names(model, X)
-    groups_of = Groups.read(groups, names)
+    groups_of = Groups.read(groups, feature_names(model, X))
+    if space == "model":
+        groups_of = _behind(model, X, None if groups is None else groups_of)
     if pairs:
         groups_of = _pairs(groups_of)
     whole, rows = last_step(model, X) if space == "model" else (model, X)
@@ -228,11 +231,16 @@ def _lets_holes_pass(steps: Any) -> bool:
     )
 
 
-def _behind(model: Any, X: Any, groups: Groups) -> Groups:
-    """The same groups among the features that the last step of a pipeline gets."""
+def _behind(model: Any, X: Any, groups: Groups | None) -> Groups:
+    """The same groups among the features that the last step of a pipeline gets.
+
+    None means each of these features alone.
+    """
     columns = [str(name) for name in feature_names(model, X)]
     d = last_step(model, _safe_indexing(X, np.arange(1)))[1].shape[1]
     features = features_behind(model, columns, d)
+    if groups is None:
+        return Groups.read(None, [feature.name for feature in features])
     return column_groups(features, columns, groups, empty=True)
 
 
