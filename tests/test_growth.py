@@ -20,6 +20,7 @@ CONTRACTS = [
     TESTS / "noise" / "test_noise_contract.py",
     TESTS / "attacks" / "test_attack_contract.py",
     TESTS / "_marginal" / "test_loss_contract.py",
+    TESTS / "test_invariances_of_functions.py",
 ]
 
 

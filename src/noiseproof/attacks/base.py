@@ -47,7 +47,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from noiseproof._docs import shared_docs
-from noiseproof._rows import as_container, as_dense, readable, stack, zero_missing
+from noiseproof._rows import (
+    as_container,
+    as_dense,
+    contain,
+    readable,
+    stack,
+    zero_missing,
+)
 
 Array = NDArray[np.float64]
 
@@ -199,7 +206,7 @@ class Attack(BaseEstimator):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array, sparse matrix or data frame of shape (n, d)
             Clean rows.
         y : array-like of shape (n,)
             Labels in ±1, or class indices if `coef` has a row per class.
@@ -210,12 +217,13 @@ class Attack(BaseEstimator):
 
         Returns
         -------
-        X_worst : array or sparse matrix of shape (n, d)
-            Attacked rows.
+        X_worst : array, sparse matrix or data frame of shape (n, d)
+            Attacked rows; a frame keeps its names.
         """
         rows = readable(X)
         model = LinearMargins(rows, y, coef, intercept)
-        return as_container(self._worst(rows, model), X)
+        worst = as_container(self._worst(rows, model), X)
+        return contain(X, "zero").like(worst) if hasattr(X, "columns") else worst
 
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None

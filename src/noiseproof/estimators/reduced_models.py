@@ -40,7 +40,8 @@ class ReducedModels(KnownMissing):
         How many patterns get a model of their own: the first ones met, and of those met
         in one call the most frequent. Rows of any other pattern are answered by
         `AverageOverMissing` around the estimator for all columns, which needs no fit
-        for each pattern.
+        for each pattern. So beyond this number, what a row gets depends on the rows
+        that were predicted before.
     verbose : bool, default=False
         Whether to print a line for each model that is fitted.
 

@@ -111,7 +111,7 @@ def robustness_curve(
     check_fate(deleted_as)
     y = np.asarray(y)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
-    if space == "input" and isinstance(perturb, Noise | Attack) and X.ndim == 2:
+    if space == "input" and isinstance(perturb, Noise | Attack) and len(X.shape) == 2:
         perturb = perturb.on(feature_names(None, X))  # it may have groups by name
     score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     if X.shape[0] != y.shape[0] or not len(y):

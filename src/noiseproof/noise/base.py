@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from noiseproof._rows import (
     Array,
     canonical,
+    contain,
     density,
     shared_draws,
     stored_features,
@@ -192,14 +193,15 @@ class Noise(BaseEstimator):
                 f"{type(self).__name__} noise would fill every zero of a sparse "
                 "matrix; pass X.toarray() if it fits in memory."
             )
-        names = getattr(X, "columns", None)
+        given, names = X, getattr(X, "columns", None)
         X = canonical(X) if sparse else np.asarray(X)
         x, d = values(X), X.shape[-1]
         noise = self.on(names if names is not None and len(names) == d else range(d))
         noise.check(d, minimum=_minimum(x))
         dtype = x.dtype if x.dtype.kind == "f" else np.float64
         noisy = noise._sample_values(X, x.astype(np.float64), rng)
-        return with_values(X, noisy.astype(dtype))
+        found = with_values(X, noisy.astype(dtype))
+        return found if names is None else contain(given, "zero").like(found)
 
     def at(self, level: float | ArrayLike) -> Self:
         """The same law at another level."""
