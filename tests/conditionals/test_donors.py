@@ -188,3 +188,13 @@ def test_times_with_a_zone(rng):
     same = other.mean(plain)
     assert (filled["at"].dt.tz_convert(None) == same["at"]).all()
     np.testing.assert_array_equal(filled["n"], same["n"])
+
+
+def test_rows_that_are_kept_are_a_sample_whatever_their_order(rng):
+    """Of rows that are all equal to others, too."""
+    X = (rng.random((4000, 3)) < [0.5, 0.2, 0.9]).astype(float)
+    rows, columns = rng.permutation(len(X)), [2, 0, 1]
+    kept = Donors(max_rows=1000).fit(X).rows_
+    np.testing.assert_allclose(kept.mean(axis=0), X.mean(axis=0), atol=0.06)
+    moved = Donors(max_rows=1000).fit(X[rows][:, columns]).rows_
+    np.testing.assert_array_equal(moved, kept[:, columns])
