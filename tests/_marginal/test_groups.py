@@ -133,7 +133,7 @@ def test_names_and_grid_search(rng):
     np.testing.assert_array_equal(by_name.coef_, by_number.coef_)
     search = GridSearchCV(by_name, {"noise__rate": [0.1, 0.5]}, cv=2).fit(X, y)
     assert search.best_estimator_.noise.groups == {"arm": ["a", "c"]}
-    holes = Missing(0.5, groups={"arm": ["a", "c"]}).sample(X, 0)
+    holes = Missing(0.5, groups={"arm": ["a", "c"]}).sample(X, 0).to_numpy()
     np.testing.assert_array_equal(np.isnan(holes[:, 0]), np.isnan(holes[:, 2]))
 
 
