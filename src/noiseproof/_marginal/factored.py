@@ -66,7 +66,11 @@ class _Walk:
 
     def _arrive(self, point: Objective, expansion: Expansion) -> None:
         self.point, self.expansion = point, expansion
-        self.P, self.gain = newton_steps(expansion.matrix, expansion.gradient)
+        matrix = expansion.matrix
+        if self.plan.in_stages:
+            matrix = matrix.copy()
+            matrix[:, -1, -1] += point.lent
+        self.P, self.gain = newton_steps(matrix, expansion.gradient)
 
     @property
     def at_minimum(self) -> Classes:

@@ -9,7 +9,7 @@ import numpy as np
 from noiseproof._marginal.conjugate_gradient import Step, dot, newton_step
 from noiseproof._marginal.objective import Classes, Objective, Solution
 from noiseproof._marginal.plan import Plan
-from noiseproof._rows import Array, host
+from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
 # `benchmarks/constants.py` counts passes at other values of all these: on text none of
@@ -26,7 +26,6 @@ _DECISIVE = 10.0
 _TARGET = 0.1
 _NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
 _SAFE = 2.5  # the gain of the next step is seldom more than twice its estimate
-_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 # How much longer a step may become by a second look along the ray, and the change of
 # its length that is worth one. On newsgroups that saves 10 to 20 % of the passes
 _LONGER = 4.0
@@ -92,11 +91,8 @@ class _Search:
     def _step(self) -> Step:
         point, tol = self.point, self.stop.tol
         curvature = point.hessian(majorized=self.careful)
-        if self.plan.in_stages and point.fit_intercept:
-            # where a kinked loss is flat nothing holds the unpenalised intercept back;
-            # this bounds its step, and vanishes with the gradient
-            pull = np.abs(host(point.gradient[:, -1]))
-            curvature.lent = pull / (_LONGEST_STEP * point.loss.kink_width)
+        if self.plan.in_stages:
+            curvature.lent = point.lent
         accuracy = np.where(self.careful, _CAREFUL_ACCURACY, _ACCURACY)
         tolerance = np.where(self.careful, 0.0, tol * point.size)
         # of several classes, few are near the end at once, and the others would wait

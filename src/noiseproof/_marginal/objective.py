@@ -33,6 +33,7 @@ _VANISHED = 1e-6  # of the zero model's objective: a fit this much better is per
 # A gain this far below the objective is lost in the rounding of its sum over rows
 _ROUNDING = 2e-14
 _SURE = 0.999  # the mean of labels ±1 beyond which odds count as no larger
+_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
 
 
 if TYPE_CHECKING:
@@ -318,6 +319,16 @@ class Objective:
         """Whether a possible `gain` is too small to go on, for each class."""
         rounding = _ROUNDING * np.maximum(np.abs(self.value), self.null_value)
         return gain <= np.maximum(tol * self.size, rounding)
+
+    @property
+    def lent(self) -> Array:
+        """Curvature to lend the intercept of a loss with a kink, (k,).
+
+        Where the loss is flat nothing else holds the unpenalised intercept back. This
+        bounds its step, and vanishes with the gradient.
+        """
+        pull = np.abs(host(self.gradient[:, -1])) * self.fit_intercept
+        return pull / (_LONGEST_STEP * self.loss.kink_width)
 
     def at_constant(self) -> Self:
         """The objective without weights, with intercepts that fit the labels' mean.

@@ -19,9 +19,11 @@ from noiseproof._rows import ENTRIES_PER_THREAD, available_threads
 # conjugate gradients at 200,000 x 30, 1.0 at 10,000 x 50, 1.3 at 10,000 x 100; with the
 # hinge loss 1.6 at 200,000 x 30.
 FEW_PARAMETERS = 32
-# Losses of the cumulant evaluate the noise of each entry in every pass, so that fewer
-# passes pay longer on dense rows: on digits (64 features) matrices take 0.6 of the time
-FEW_OF_CUMULANTS = 100
+# Up to so many where fewer passes matter more than what each of them costs. A pass over
+# blocks is a round trip to a cluster, and matrices save half to three quarters of them.
+# Losses of the cumulant evaluate the noise of each entry in every pass: on dense rows
+# (digits, 64 features) matrices take 0.6 of the time.
+FEW_FOR_FEWER_PASSES = 100
 # A sample of this part of the rows makes a good start if it has that many rows for
 # each parameter: its own minimum is then about D / (2 rows) too high, relatively
 SAMPLE = 1 / 16
@@ -152,10 +154,12 @@ class Plan:
 
 
 def _forms_matrix(facts: Facts) -> bool:
+    in_blocks = facts.where == "blocks"
+    if facts.where == "device" or (facts.is_kinked and not in_blocks):
+        return False
     dense_cumulants = not facts.needs_moments and not facts.is_sparse
-    most = FEW_OF_CUMULANTS if dense_cumulants else FEW_PARAMETERS
-    few = facts.n_parameters <= most
-    return few and not facts.is_kinked and facts.where != "device"
+    fewer = in_blocks or dense_cumulants
+    return facts.n_parameters <= (FEW_FOR_FEWER_PASSES if fewer else FEW_PARAMETERS)
 
 
 def _start(facts: Facts, is_newton: bool) -> Literal["given", "constant", "sample"]:
