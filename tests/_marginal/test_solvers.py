@@ -16,7 +16,7 @@ from problems import (
     whole_problem,
 )
 
-from noiseproof._marginal import SOLVERS, Problem, Stop, check_solver
+from noiseproof._marginal import SOLVERS, Problem, Stop, check_solver, minimize
 from noiseproof._marginal.conjugate_gradient import dot, newton_step
 from noiseproof._marginal.losses import LOSSES
 from noiseproof._marginal.newton import _lower, line_search
@@ -201,6 +201,25 @@ def test_losses_that_are_not_convex_end_at_a_stationary_point(key, solver, rng):
     result = _solve(solver, objective, Stop(1e-12, 1000))
     assert result.converged
     np.testing.assert_allclose(result.point.gradient, 0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [5.0, 50.0, -500.0])
+@pytest.mark.parametrize("algorithm", ["newton", "factored"])
+@pytest.mark.parametrize(
+    "key", [p for p in LOSS_KEYS if LOSSES[p.values[0]]().kink_width]
+)
+def test_a_start_far_from_the_kinks_ends_at_the_same_minimum(
+    key, algorithm, intercept, rng
+):
+    """Where the objective is large and the loss flat, solvers must not stop early."""
+    whole, *_ = whole_problem(key, Dropout(0.3), rng, n=60, d=3, k=2)
+    best = minimum(whole, Stop(1e-9, 500)).point.value
+    start = np.zeros(whole.shape)
+    start[:, 0], start[:, -1] = 1e-3, intercept
+    plan = plan_for(whole, algorithm=algorithm, start="given")
+    end = minimize(whole.objective(), start, plan, Stop(1e-6, 500))
+    assert end.converged
+    np.testing.assert_allclose(end.point.value, best, rtol=2e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

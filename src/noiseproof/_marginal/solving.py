@@ -166,7 +166,9 @@ def _from_solution(
         smoothing *= _SHRINK
     few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
     result = solver(point.smoothed(smoothing), plan, few)
-    return replace(result, point=result.point.smoothed(0.0))
+    # from a bad start the objective falls so far that smoothing matters after all
+    converged = result.converged and relative_gap(result.point) <= _SHARE * stop.tol
+    return replace(result, point=result.point.smoothed(0.0), converged=converged)
 
 
 def _next_stage(
