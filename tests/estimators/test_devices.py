@@ -110,6 +110,15 @@ def test_weights_missing_cells_and_names(data, store):
         model.set_params(missing="error").predict(there)
 
 
+@pytest.mark.parametrize("on_device", [False, True])
+def test_unlabeled_rows_must_be_where_the_labeled_ones_are(on_device, data):
+    X, y = data
+    there, targets = tensors(X, y)
+    rows = (there, targets, X) if on_device else (X, y, there)
+    with pytest.raises(ValueError, match="X_unlabeled must be where X is"):
+        DropoutLogisticRegression().fit(*rows[:2], X_unlabeled=rows[2])
+
+
 def test_unlabeled_rows_and_warm_start(data):
     X, y = data
     model = DropoutRidge(tol=1e-12, warm_start=True)

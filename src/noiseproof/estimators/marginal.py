@@ -137,6 +137,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 ],
                 unlabeled_weight=self.C * getattr(self, "unlabeled_weight", 0.0),
             )  # fmt: skip
+            _check_places(problem)
             theta, values = self._start(problem.shape), np.full(len(Y), np.nan)
             self.n_iter_ = 0
             with reporting(self, X, y) as report:
@@ -238,6 +239,16 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
         return tags
+
+
+def _check_places(problem: Problem) -> None:
+    """Refuse rows on a device together with others that are not."""
+    parts = [problem.design, *problem.unlabeled]
+    if len({part.where == "device" for part in parts}) > 1:
+        raise ValueError(
+            "X_unlabeled must be where X is: arrays on a device and arrays in memory "
+            "cannot be used in one fit."
+        )
 
 
 class MarginalClassifier(LinearClassifier, MarginalEstimator):
