@@ -315,7 +315,7 @@ def _gram(X: Array, U: Array, mm: Array, mv: Array, vv: Array) -> Array:
 
 
 class MomentCurvature(Curvature):
-    """Hessian of the term, or its majoriser, through products with the data.
+    """Hessian of the rows, or its majoriser, through products with the data.
 
     H p = Σ [(mm a + mv e) x + (mv a + vv e) 2 V∘w + 2 h_v V∘p], a = x·p + p_b and
     e = 2 Σ_d V_d w_d p_d: products with X and its entrywise powers, never stored.
