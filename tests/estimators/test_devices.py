@@ -1,5 +1,8 @@
 """Fits on arrays of torch: the same answers, where the data is, and clear refusals."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -313,3 +316,37 @@ def test_scikit_learns_check(model, dtype, monkeypatch):
     estimator_checks.check_array_api_input(
         type(model).__name__, model, "torch", "cpu", dtype, check_sample_weight=True
     )
+
+
+ARRAY_API = """
+import torch
+from noiseproof import DropoutLogisticRegression, DropoutPoissonRegressor, DropoutSVC
+
+X = torch.rand(50, 4, dtype=torch.float64, generator=torch.manual_seed(0))
+y = (X[:, 0] > 0.5).to(torch.int64)
+for model in (
+    DropoutSVC(expectation="gaussian"),
+    DropoutLogisticRegression(expectation="gaussian"),
+    DropoutPoissonRegressor(),
+):
+    print(f"{model.fit(X, y).objective_:.7g}", *model.predict(X)[:5].tolist())
+"""
+
+
+@pytest.mark.whole
+def test_scipys_array_api_changes_nothing():
+    """scikit-learn asks users of its array API support to set the variable."""
+    command = [sys.executable, "-c", ARRAY_API]
+    outputs = [
+        subprocess.run(
+            command,
+            env=os.environ | {"SCIPY_ARRAY_API": switch},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout
+        for switch in ("0", "1")
+    ]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0].splitlines()) == 3
