@@ -59,10 +59,11 @@ def solve(
     even = len(groups) - len(groups) % pair  # a group left over has all threads
 
     def solve_group(classes: slice, failed: Event | None = None) -> tuple[int, bool]:
-        threads = plan.threads if failed else None
-        told = stop
-        if failed:  # then nobody listens, and none should go on after another failed
+        """Solve some classes, alone or beside others, of which one may have failed."""
+        told, threads = stop, None
+        if failed is not None:
             told = replace(stop, report=lambda *step: failed.is_set())
+            threads = plan.threads
         elif plan.keeps_steps:
             told = replace(stop, keep=partial(theta[classes].__setitem__, ...))
         first = problem.design.hold(theta[classes].copy())
