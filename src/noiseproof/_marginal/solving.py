@@ -161,15 +161,26 @@ def _from_sample(objective: Objective, plan: Plan, stop: Stop) -> Objective:
 def _from_solution(
     solver: Solver, point: Objective, plan: Plan, stop: Stop
 ) -> Solution:
-    """A few steps at the last stage, in case a warm start is a solution already."""
-    smoothing = point.loss.kink_width
-    while relative_gap(point.smoothed(smoothing)) > _SHARE * stop.tol:
+    """A few steps at the last stage, in case a warm start is a solution already.
+
+    From a bad start the objective may fall so far that smoothing, too little to matter
+    there, matters at the end: then there is a later stage.
+    """
+    smoothing, goal, n_iter = point.loss.kink_width, _SHARE * stop.tol, 0
+    while relative_gap(point.smoothed(smoothing)) > goal:
         smoothing *= _SHRINK
-    few = replace(stop, max_iter=min(_WARM_STEPS, stop.max_iter))
-    result = solver(point.smoothed(smoothing), plan, few)
-    # from a bad start the objective falls so far that smoothing matters after all
-    converged = result.converged and relative_gap(result.point) <= _SHARE * stop.tol
-    return replace(result, point=result.point.smoothed(0.0), converged=converged)
+    while True:
+        left = stop.fewer(n_iter)
+        few = replace(left, max_iter=min(_WARM_STEPS, left.max_iter))
+        result = solver(point.smoothed(smoothing), plan, few)
+        n_iter += result.n_iter
+        matters = relative_gap(result.point) > goal
+        going = result.converged and matters and n_iter < stop.max_iter
+        if result.stopped or not going:
+            known = result.converged and not matters
+            return Solution(result.point.smoothed(0.0), n_iter, known, result.stopped)
+        smoothing *= _SHRINK
+        point = result.point.at(result.point.theta)
 
 
 def _next_stage(
