@@ -15,7 +15,7 @@ everything is added up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -173,6 +173,8 @@ class Objective:
     weights: Any = None  # C times the sample weights, (n,), where rows are here
     ridge: float = 0.0
     null_value: Any = None  # of the zero model, without smoothing, (k,)
+    # the last expansion that was asked for, and for which classes majorised
+    expanded: tuple[bytes | None, Expansion] | None = field(default=None, init=False)
 
     def _rows_value(self) -> Array:
         raise NotImplementedError
@@ -283,8 +285,8 @@ class Objective:
         all matrices out, and 0.7 of the work.
         """
         key = None if majorized is None else majorized.tobytes()
-        if key is not None and self._expanded.get("key") == key:
-            return self._expanded["found"]
+        if key is not None and self.expanded is not None and self.expanded[0] == key:
+            return self.expanded[1]
         value, gap, gradient, matrix = self._rows_expansion(majorized)
         if self.ridge:
             w = self.theta * self.penalized
@@ -294,12 +296,8 @@ class Objective:
                 matrix = matrix + np.diag(self.ridge * self.penalized)
         found = Expansion(value, gap, gradient, matrix)
         self._remember(found)
-        self._expanded.update(key=key, found=found)
+        self.expanded = key, found
         return found
-
-    @lazy
-    def _expanded(self) -> dict[str, Any]:
-        return {}
 
     def known_at(self, theta: Array, expansion: Expansion) -> Self:
         """The objective at another θ, where its expansion is known already."""

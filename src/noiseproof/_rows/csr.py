@@ -62,16 +62,17 @@ class CSRDesign(Design):
         indptr, indices, data = unsigned(X)
         if has_missing:
             data = np.nan_to_num(data, nan=0.0)
-        self._read(X.shape, (indptr, indices, data))
+        self._read(X.shape, (indptr, indices, data, indptr.dtype.type(0)))
 
-    def _read(self, shape: tuple[int, int], entries: tuple[Any, Any, Any]) -> None:
+    def _read(self, shape: tuple[int, int], entries: tuple[Any, ...]) -> None:
         self.shape, self._csr = shape, entries
-        indptr, indices, data = entries
-        # of a dense matrix the indices of one row serve all rows
-        self._repeated = indptr.dtype.type(len(indices) != len(data))
         self._labels: Any = None  # group of each feature
-        self._scale: float | Array = 1.0
         self._share(None)
+
+    def _group(self, labels: NDArray[Any], scale: float | Array) -> None:
+        """Let the features of a group have their noise in common."""
+        self._labels, self._scale = labels.astype(np.uint32), scale
+        self._n_groups = int(labels.max(initial=-1)) + 1
 
     def _share(self, threads: int | None) -> None:
         """Begin anew with so many threads, or as many as there are cores."""
@@ -90,7 +91,7 @@ class CSRDesign(Design):
 
     def grouped(self, labels: NDArray[Any], scale: float | Array) -> Design:
         rows = copy(self)
-        rows._labels, rows._scale = labels.astype(np.uint32), scale
+        rows._group(labels, scale)
         return rows
 
     def weighted_squares(self, S: Array) -> Array:
@@ -99,7 +100,7 @@ class CSRDesign(Design):
         return rows.moments(np.ones_like(S), S, 2)[1]
 
     def entries(self) -> tuple[Any, ...]:
-        return *self._csr, self._repeated
+        return self._csr
 
     def extremes(self) -> tuple[float, float]:
         data = self._csr[2]
@@ -132,10 +133,10 @@ class CSRDesign(Design):
             columns = _COLUMNS[loop]
             if labels is not None:
                 columns += loop == "product"
-                sums = np.zeros((_SUMS[loop] * (int(labels.max()) + 1), len(width)))
+                sums = np.zeros((_SUMS[loop] * self._n_groups, len(width)))
             table = self._table(columns, len(width))
             share = lo, hi, first, last, width, table, labels, sums
-            run(*self._csr, self._repeated, *share, *arguments)
+            run(*self._csr, *share, *arguments)
 
     def _table(self, columns: int, lanes: int) -> Array:
         """What a loop must know of the features: the same memory in every pass."""
@@ -216,8 +217,7 @@ class CSRDesign(Design):
     @cached_property
     def _members(self) -> Array:
         """1 where a feature belongs to a group, (d, groups)."""
-        labels = self._labels
-        return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(float)
+        return np.equal.outer(self._labels, np.arange(self._n_groups)).astype(float)
 
     def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
         if self._labels is None:
@@ -281,8 +281,8 @@ class GroupedDense(CSRDesign):
 
     def __init__(self, dense: Design, labels: NDArray[Any], scale: float | Array):
         self._dense = dense
-        self._read(dense.shape, dense.entries()[:3])
-        self._labels, self._scale = labels.astype(np.uint32), scale
+        self._read(dense.shape, dense.entries())
+        self._group(labels, scale)
 
     def weighted_squares(self, S: Array) -> Array:
         return self._dense.weighted_squares(S)
