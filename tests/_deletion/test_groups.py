@@ -44,7 +44,7 @@ def test_linear_program_is_that_of_all_subsets(budget, container, rng):
     model.fit(container(X), y)
     best = _minimum(X, y, budget, 0.7, 0.9)
     assert model.objective_ == pytest.approx(best, rel=1e-6, abs=1e-7)
-    assert -1e-9 <= model.gap_ <= 1e-6
+    assert -1e-9 <= model.gap_ <= 1e-6 * model.objective_
 
 
 def test_groups_of_one_are_features(rng):
@@ -98,8 +98,6 @@ def test_values_of_groups(rng):
             cls(4, groups=GROUPS).fit(X, y)
         with pytest.raises(ValueError, match="Feature 1 is in the groups"):
             cls(1, groups=[[0, 1], [1]]).fit(X, y)
-    with pytest.raises(ValueError, match="use n_chunks=1"):
-        RobustLPClassifier(1, groups=GROUPS, n_chunks=2).fit(X, y)
 
 
 def test_the_other_trainer_takes_the_attack(rng):

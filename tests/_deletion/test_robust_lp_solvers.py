@@ -24,7 +24,9 @@ def make(seed=0, n=30, d=6, budget=2.0, values=None, C=0.7, weights=None, **opti
     y = np.where(X @ rng.normal(size=d) + rng.normal(size=n) > 0, 1.0, -1.0)
     values = np.ones(d) if values is None else np.asarray(values, dtype=float)
     weights = np.ones(n) if weights is None else weights
-    return DeletionHinge(sp.csr_array(X), y, weights, values, budget, 0.8, C, **options)
+    return DeletionHinge(
+        sp.csr_array(X), y, weights, values, budget, C, margin=0.8, **options
+    )
 
 
 def equation_4(problem):
@@ -112,7 +114,7 @@ def test_bounds_equation_3_from_above_by_at_most_C_over_margin(seed):
     scale = np.sqrt(problem.X.multiply(problem.X).sum(axis=1).max())
     rows = sp.csr_array(problem.X / scale)  # theorem 1 needs rows of norm 1 at most
     problem = DeletionHinge(
-        rows, problem.y, problem.weights, values, problem.budget, 0.8, problem.C
+        rows, problem.y, problem.weights, values, problem.budget, problem.C, margin=0.8
     )
     value = solve_robust_lp(problem, "interior", Stop(1e-8, 200)).value
     exact = equation_3(problem)
@@ -124,8 +126,8 @@ def test_lower_bound_holds_for_any_multipliers():
     best = equation_4(problem)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        p = rng.normal(0.5, 1, len(problem.y))
-        q = rng.normal(0.3, 1, problem.X.nnz)
+        p = rng.normal(0.5, 1, (1, len(problem.y)))
+        q = rng.normal(0.3, 1, (1, problem.X.nnz))
         assert problem.lower_bound(p, q) <= best + 1e-9
 
 
@@ -133,7 +135,7 @@ def test_a_weight_of_two_is_a_row_twice_along_the_whole_path():
     once = CASES["equal values"]
     weights = np.random.default_rng(0).integers(1, 4, 30).astype(float)
     rows = np.repeat(np.arange(30), weights.astype(int))
-    options = (once.values, once.budget, once.margin, once.C)
+    options = (once.values, once.budget, once.C)
     weighted = DeletionHinge(once.X, once.y, weights, *options)
     repeated = DeletionHinge(once.X[rows], once.y[rows], np.ones(len(rows)), *options)
     for max_iter in (3, 100):
@@ -166,7 +168,9 @@ def test_many_columns_lead_to_the_same_optimum(monkeypatch):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_rows_of_one_class(fit_intercept):
     X, ones = CASES["equal values"].X, np.ones(30)
-    problem = DeletionHinge(X, ones, ones, np.ones(6), 2.0, 0.8, 0.7, fit_intercept)
+    problem = DeletionHinge(
+        X, ones, ones, np.ones(6), 2.0, 0.7, fit_intercept, margin=0.8
+    )
     result = solve_robust_lp(problem, "interior", Stop(1e-8, 100))
     assert result.converged
     assert result.value == pytest.approx(equation_4(problem), abs=1e-7)

@@ -8,11 +8,11 @@ from noiseproof._deletion import RobustLPResult
 
 
 def highs(problem, stop, state=None, method="ipm"):
-    """Solve the reduced program of `interior`, with variables for stored entries only.
+    """Solve the reduced program of `interior`, with variables for stored pairs only.
 
-    The multipliers of its constraints are p_i and q_ij.
+    The multipliers of its constraints are p_ik and q_ikg.
     """
-    n, d = problem.X.shape
+    d, (sides, n), m = problem.X.shape[1], problem.slopes.shape, len(_row_of(problem))
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("solver", method)
@@ -21,16 +21,16 @@ def highs(problem, stop, state=None, method="ipm"):
     solver.run()
     solution = solver.getSolution()
     column, dual = np.array(solution.col_value), np.array(solution.row_dual)
-    if len(column) < d + 1 or len(dual) < n:
-        column, dual = np.zeros(d + 1), np.zeros(n + problem.X.nnz)
+    if len(column) < d + 1 or len(dual) < sides * n:
+        column, dual = np.zeros(d + 1), np.zeros(sides * (n + m))
     b = float(column[d])
-    p = dual[:n] / problem.weights
-    q = dual[n:] / np.repeat(problem.weights, np.diff(problem.X.indptr))
+    p = dual[: sides * n].reshape(sides, n) / problem.weights
+    q = dual[sides * n :].reshape(sides, m) / problem.weights[_row_of(problem)]
     w = np.clip(column[:d], -problem.C, problem.C)
     value, bound = problem.value(w, b), problem.lower_bound(p, q)
     info = solver.getInfo()
     steps = info.ipm_iteration_count + max(info.simplex_iteration_count, 0)
-    done = value - bound <= stop.tol * max(value, 1e-3)
+    done = value - bound <= stop.tol * max(value, 1e-3 * problem.unit)
     return RobustLPResult(w, b, p, q, value, bound, max(steps, 1), done)
 
 
@@ -57,24 +57,28 @@ def _model(problem):
     return lp
 
 
-def _constraints(problem):
-    X, y, v = problem.X.astype(np.float64), problem.y, problem.values
-    n, d = X.shape
-    nnz = X.nnz
-    rows = np.repeat(np.arange(n), np.diff(X.indptr))
-    entry = np.arange(nnz)
-    signed = X.copy()
-    signed.data *= y[rows]
-    own_row = sp.csr_array((np.ones(nnz), (rows, entry)), shape=(n, nnz))
-    pull = sp.csr_array((-signed.data, (entry, X.indices)), shape=(nnz, d))
-    value = sp.csr_array((v[X.indices], (entry, rows)), shape=(nnz, n))
-    eye = sp.eye_array(n)
-    matrix = sp.block_array(
-        [
-            [signed, y[:, None], eye, -problem.limit * eye, -own_row],
-            [pull, None, None, value, sp.eye_array(nnz)],
-        ],
-        format="csc",
+def _row_of(problem):
+    """The row of each pair."""
+    return np.repeat(
+        np.arange(len(problem.y)), np.diff(problem.pairs.indptr.astype(int))
     )
-    lower = np.concatenate([np.full(n, problem.base), -problem.price * v[X.indices]])
-    return matrix, lower
+
+
+def _constraints(problem):
+    X, (_, v, place) = problem.X.astype(np.float64), problem.pairs
+    (n, d), m, row = X.shape, len(v), _row_of(problem)
+    pair = np.arange(X.nnz) if place is None else place.astype(int)
+    scores = sp.csr_array((X.data, (pair, X.indices)), shape=(m, d))
+    own_row = sp.csr_array((np.ones(m), (row, np.arange(m))), shape=(n, m))
+    eye = sp.eye_array(n)
+    losses, rents = [], []
+    for k, slope in enumerate(problem.slopes):
+        blank = [None] * len(problem.slopes)
+        budget, lost, value, gain = list(blank), list(blank), list(blank), list(blank)
+        budget[k], lost[k] = -problem.limit * eye, -own_row
+        value[k], gain[k] = sp.csr_array(own_row.T * v[:, None]), sp.eye_array(m)
+        losses.append([X * slope[:, None], slope[:, None], eye, *budget, *lost])
+        rents.append([scores * -slope[row][:, None], None, None, *value, *gain])
+    matrix = sp.block_array([*losses, *rents], format="csc")
+    floor = np.tile(-problem.price * v, len(problem.slopes))
+    return matrix, np.concatenate([problem.offsets(0.0).ravel(), floor])

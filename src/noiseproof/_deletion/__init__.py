@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from noiseproof._deletion.feature_values import mutual_info_values
-from noiseproof._deletion.grouped import solve_groups
-from noiseproof._deletion.hinge import DeletionHinge
 from noiseproof._deletion.interior import interior_point
+from noiseproof._deletion.program import (
+    DeletionHinge,
+    DeletionPinball,
+    DeletionProgram,
+    weighted_quantile,
+)
 from noiseproof._deletion.solving import RobustLPResult, RobustLPSolver, in_chunks
 
 ROBUST_LP_SOLVERS: dict[str, RobustLPSolver] = {"interior": interior_point}
@@ -13,9 +17,11 @@ ROBUST_LP_SOLVERS: dict[str, RobustLPSolver] = {"interior": interior_point}
 __all__ = [
     "ROBUST_LP_SOLVERS",
     "DeletionHinge",
+    "DeletionPinball",
+    "DeletionProgram",
     "RobustLPResult",
     "RobustLPSolver",
     "in_chunks",
     "mutual_info_values",
-    "solve_groups",
+    "weighted_quantile",
 ]

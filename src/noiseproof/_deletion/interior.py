@@ -1,24 +1,25 @@
 """A primal-dual interior-point method made for the robust linear program.
 
-With β_ij = α_ij + y_i w_j x_ij - v_j (λ_i + γ/P) in place of α_ij, eq. (4) is
+With β_ikg = α_ikg + a_ik z_ig - v_g (λ_ik + π) in place of α_ikg, eq. (4) for the sides
+k of `DeletionProgram` is
 
     min Σ_i s_i ξ_i   subject to   ‖w‖_∞ <= C,   ξ, μ, β >= 0,
-    ξ_i + y_i (b + w·x_i) - N μ_i - Σ_j β_ij >= γ V/P
-    β_ij - y_i w_j x_ij + v_j μ_i            >= -γ v_j/P,
+    ξ_i + a_ik (b + w·x_i) - N μ_ik - Σ_g β_ikg >= h_ik
+    β_ikg - a_ik z_ig + v_g μ_ik               >= -π v_g,
 
-and β_ij = 0 at the optimum wherever x_ij = 0, so those need neither variable nor
-constraint. The others belong to one row each. Eliminating row by row leaves Newton
-equations in (w, b) alone: a diagonal and two rank-one terms a row. So an iteration
-costs a few passes over the stored entries and one factorisation of size d + 1, whatever
-the number of rows.
+and β_ikg = 0 at the optimum wherever row i has no entries of g, so those need neither
+variable nor constraint. The others belong to one row each. Eliminating row by row
+leaves Newton equations in (w, b) alone: what the scores z of single pairs add, and two
+rank-one terms a side. So an iteration costs a few passes over the stored entries and
+one factorisation of size d + 1, whatever the number of rows.
 
 Slacks and multipliers come in pairs whose products are driven to zero together:
 
-    p_i   with  s_i = ξ_i + y_i (b + w·x_i) - N μ_i - Σ_j β_ij - γ V/P
-    q_ij  with  t_ij = β_ij - y_i w_j x_ij + v_j (μ_i + γ/P)
-    r_i = 1 - p_i  with  ξ_i,    z_ij = p_i - q_ij  with  β_ij
-    h_i = N p_i - Σ_j v_j q_ij  with  μ_i
-    u±_j  with  C ∓ w_j,  where  u+ - u- = Σ_i y_i x_ij z_ij
+    p_ik   with  s_ik = ξ_i + a_ik (b + w·x_i) - N μ_ik - Σ_g β_ikg - h_ik
+    q_ikg  with  t_ikg = β_ikg - a_ik z_ig + v_g (μ_ik + π)
+    r_i = 1 - Σ_k p_ik  with  ξ_i,    d_ikg = p_ik - q_ikg  with  β_ikg
+    h_ik = N p_ik - Σ_g v_g q_ikg  with  μ_ik
+    u±_j  with  C ∓ w_j,  where  u+ - u- = Σ_ik a_ik x_ij d_ikg(j)
 
 A row of weight s_i is treated as s_i equal rows, so weights equal repetition along the
 whole path and not only in the optimal value. Predictor and corrector are Mehrotra's.
@@ -36,39 +37,40 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lu_factor, lu_solve
 
-from noiseproof._deletion.hinge import TINY, Array, DeletionHinge
+from noiseproof._deletion.program import TINY, Array, DeletionProgram
 from noiseproof._deletion.solving import RobustLPResult, close_enough
 from noiseproof._rows import one_blas_thread
 from noiseproof._stop import Stop
 
 Solve = Callable[[Array], Array]
 
-# places in the stacks of variables: dual p, r, h and primal s, ξ, μ of a row, paired in
-# this order; dual q, z and primal t, β of an entry
-P, R, H, S, XI, MU = range(6)
+# places in the stacks of variables: dual r and primal ξ of a row; dual p, h and primal
+# s, μ of a side, paired in this order; dual q, d and primal t, β of a pair
+R, XI = range(2)
+P, H, S, MU = range(4)
 Q, Z, T, BETA = range(4)
 
 _STEP_SHARE = 0.995  # share of the way to the boundary that a step may go
-_SMALLEST = 1e-9  # budget that stands for none, in units of the mean value
+_SMALLEST = 1e-12  # budget that stands for none, in units of the mean value
 _STUCK = 1e-10  # a step this short gains nothing: rounding is all that is left
 _SMALL = 3000  # columns; such factorisations lose more by waiting than threads bring
 _WIDE = 1000  # columns; for fewer the more accurate Cholesky is fast enough
 _DENSE = 0.3  # share of stored entries from which dense products are faster
 _BLOCK = 1 << 22  # entries of a dense block of rows, when a product is done densely
 _ROUNDING = 1e-15
+_MORE = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # of its diagonal, until a matrix is definite
 
 
 def interior_point(
-    problem: DeletionHinge, stop: Stop, state: Path | None = None
+    problem: DeletionProgram, stop: Stop, state: Path | None = None
 ) -> RobustLPResult:
     """Follow the central path until the certified gap is small enough.
 
     A `state` of the same problem is continued, that of another one is ignored.
     """
-    if problem.fit_intercept and np.ptp(problem.y) == 0:
-        # no balanced multipliers, but b = ± γ V/P costs nothing
-        w, b = np.zeros(problem.X.shape[1]), float(problem.y[0]) * problem.base
-        p, q = np.zeros(len(problem.y)), np.zeros(problem.X.nnz)
+    w, b = np.zeros(problem.X.shape[1]), problem.constant
+    if problem.value(w, b) == 0:
+        p, q = np.zeros_like(problem.slopes), _no_pairs(problem)
         return RobustLPResult(w, b, p, q, 0.0, 0.0, n_iter=1, converged=True)
     path = state if state is not None and state.leads_to(problem) else Path(problem)
     n_iter = 0
@@ -85,26 +87,44 @@ def interior_point(
                     break
     except KeyboardInterrupt:  # keep what is reached; whoever called raises it again
         interrupted = True
-    done = close_enough(path.value, path.bound, stop.tol)
+    done = close_enough(problem, path.value, path.bound, stop.tol)
     best = (path.w, path.b, path.p, path.q, path.value, path.bound)
     return RobustLPResult(*best, max(n_iter, 1), done, path, interrupted)
+
+
+def _no_pairs(problem: DeletionProgram) -> Array:
+    return np.zeros((len(problem.slopes), len(problem.pairs.values)))
+
+
+def _factor(matrix: Array) -> Any:
+    """Cholesky's factor, of a little more where rounding has made it singular."""
+    diagonal = np.einsum("jj->j", matrix)
+    for more in _MORE:
+        diagonal += more * diagonal.max(initial=0.0)
+        try:
+            return cho_factor(matrix, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+    raise LinAlgError
 
 
 class Path:
     """Where the method stands, and the best bounds it has met on the way."""
 
-    def __init__(self, problem: DeletionHinge):
+    def __init__(self, problem: DeletionProgram):
         self.problem = problem
         self.columns = np.unique(problem.X.indices)  # the others keep weight zero
         self.system = NewtonSystem(problem, self.columns)
         self.at = self.system.start()
-        self.w, self.b = np.zeros(problem.X.shape[1]), 0.0
-        self.p, self.q = np.zeros(len(problem.y)), np.zeros(problem.X.nnz)
+        self.w, self.b = np.zeros(problem.X.shape[1]), problem.constant
+        self.p, self.q = np.zeros_like(problem.slopes), _no_pairs(problem)
         self.value, self.bound = problem.value(self.w, self.b), 0.0
         self._whole = True
 
-    def leads_to(self, problem: DeletionHinge) -> bool:
+    def leads_to(self, problem: DeletionProgram) -> bool:
         """Whether the path leads to the solution of that very problem."""
+        if type(problem) is not type(self.problem):
+            return False
         names = [field.name for field in fields(problem) if field.name != "X"]
         pairs = [(getattr(self.problem, n), getattr(problem, n)) for n in names]
         pairs += zip(self.problem.csr, problem.csr, strict=True)
@@ -113,15 +133,14 @@ class Path:
     def certify(self, tol: float) -> bool:
         """Certify the present point; whether the best bounds are close enough."""
         at, problem = self.at, self.problem
-        w = np.zeros(problem.X.shape[1])
-        w[self.columns] = np.clip(at.w, -problem.C, problem.C)
-        p, q = at.row[P], at.entry[Q]
+        w = self.system.spread(np.clip(at.w, -problem.C, problem.C))
+        p, q = at.side[P], at.pair[Q]
         value, bound = problem.value(w, at.b), problem.lower_bound(p, q)
         if value < self.value:
             self.value, self.w, self.b = value, w, at.b
         if bound >= self.bound:
             self.bound, self.p, self.q = bound, p.copy(), q.copy()
-        return close_enough(self.value, self.bound, tol)
+        return close_enough(problem, self.value, self.bound, tol)
 
     def advance(self) -> bool:
         """One predictor and one corrector step; False if there is no way on."""
@@ -150,25 +169,32 @@ class InteriorPoint:
     w: Array
     b: float
     u: Array  # (2, d): multipliers u+ and u- of the box
-    row: Array  # (6, n): variables of the rows, see P ... MU
-    entry: Array  # (4, nnz): variables of the stored entries, see Q ... BETA
+    row: Array  # (2, n): variables of the rows, R and XI
+    side: Array  # (4, K, n): variables of their sides, P ... MU
+    pair: Array  # (4, K, m): variables of the pairs, Q ... BETA
     # of a direction: how far primal and dual variables can follow it
     lengths: tuple[float, float] = (1.0, 1.0)
 
+    @property
+    def own(self) -> tuple[Array, Array, Array]:
+        """What belongs to the rows."""
+        return self.row, self.side, self.pair
+
     def zeros(self) -> InteriorPoint:
         """No direction at all."""
-        u, row, entry = (np.zeros_like(a) for a in (self.u, self.row, self.entry))
-        return InteriorPoint(np.zeros_like(self.w), 0.0, u, row, entry)
+        row, side, pair = (np.zeros_like(own) for own in self.own)
+        w, u = np.zeros_like(self.w), np.zeros_like(self.u)
+        return InteriorPoint(w, 0.0, u, row, side, pair)
 
     def move(self, step: InteriorPoint, primal: float, dual: float) -> None:
         """Go along a direction, by different lengths in the two spaces."""
         self.w += primal * step.w
         self.b += primal * step.b
         self.u += dual * step.u
-        self.row[:S] += dual * step.row[:S]
-        self.row[S:] += primal * step.row[S:]
-        self.entry[:T] += dual * step.entry[:T]
-        self.entry[T:] += primal * step.entry[T:]
+        for mine, change in zip(self.own, step.own, strict=True):
+            half = len(mine) // 2  # dual variables come first
+            mine[:half] += dual * change[:half]
+            mine[half:] += primal * change[half:]
 
 
 class NewtonSystem:
@@ -176,70 +202,92 @@ class NewtonSystem:
 
     On the columns in use, their matrix is
 
-        M = diag(δ) + Σ_i A_i g_i g_iᵀ - Σ_i E_i c_i c_iᵀ
+        M = diag(δ) + Σ_t e_t x_t x_tᵀ + Σ_ik A_ik g_ik g_ikᵀ - Σ_ik E_ik c_ik c_ikᵀ
 
-    bordered by Σ_i A_i y_i g_i and Σ_i A_i; g and c share the pattern of X.
+    bordered by Σ_ik A_ik a'_ik g_ik and Σ_ik A_ik a'_ik². x_t are the entries of row i
+    in pair t, a single one where there are no groups; g_ik and c_ik share the pattern
+    of row i.
     """
 
-    def __init__(self, problem: DeletionHinge, columns: NDArray[Any]):
+    def __init__(self, problem: DeletionProgram, columns: NDArray[Any]):
         # Numba is imported here, at the first solve, to keep the import light
         from noiseproof._deletion import kernels
 
         self.kernels: Any = kernels
-        indptr, indices, data = problem.csr
-        place = np.zeros(problem.X.shape[1], dtype=indices.dtype)
-        place[columns] = np.arange(len(columns))
-        self.problem, self.C = problem, problem.C
+        self.problem, self.columns, self.C = problem, columns, problem.C
         # an interior needs some budget
         self.N = max(problem.limit, _SMALLEST * float(problem.values.mean()))
-        self.counts = np.diff(problem.X.indptr)
-        self.v = problem.values[columns]
-        a = np.repeat(problem.y, self.counts) * data
-        self.where = indptr, place[indices], a
-        n, nnz, d = len(problem.y), len(data), len(columns)
-        self.shape = n, d
-        self.n_products = float(problem.weights @ (3 + 2 * self.counts)) + 2 * d
-        self.inv, self.pull, self.push, self.e, self.kb = np.empty((5, nnz))
-        self.block, self.k_row = np.empty((2, 3, n))
+        indptr, v, _ = problem.pairs
+        self.where = indptr, v
+        number = np.zeros(problem.X.shape[1], dtype=problem.X.indices.dtype)
+        number[columns] = np.arange(len(columns))
+        self.indices = number[problem.X.indices]  # among the columns in use
+        self.of_rows = problem.weights, problem.slopes
+        self.counts = np.diff(indptr.astype(np.int64)).astype(np.int64)
+        (k, n), m = problem.slopes.shape, len(v)
+        self.shape = n, len(columns)
+        of_row = 1 + 2 * k * (1 + self.counts)
+        self.n_products = float(problem.weights @ of_row) + 2 * len(columns)
+        self.inv, self.pull, self.push, self.e, self.kb = np.empty((5, k, m))
+        self.block = np.empty((5, k, n))
         self.condensed = self.inv, self.pull, self.push, self.block
-        self.work = self.e, self.kb, self.k_row
+        self.work = self.e, self.kb, np.empty(n), np.empty((2, k, n))
+
+    def spread(self, w: Array) -> Array:
+        """Weights of all columns, from those of the columns in use."""
+        every = np.zeros(self.problem.X.shape[1])
+        every[self.columns] = w
+        return every
 
     def start(self) -> InteriorPoint:
-        """A strictly feasible point at w = 0, b = 0, roughly central."""
-        problem, counts, (n, d) = self.problem, self.counts, self.shape
-        _, indices, a = self.where
+        """A strictly feasible point at w = 0, roughly central."""
+        problem, v, b = self.problem, self.where[1], self.problem.constant
+        (k, n), d, m = problem.slopes.shape, self.shape[1], len(v)
         p = self._balanced_multipliers()
-        worth = self._row_sums(self.v[indices])
-        share = np.minimum(1, self.N / np.maximum(worth, TINY))
-        product = problem.base * p.min() / (1 + counts.max(initial=0))
-        row, entry = np.empty((6, n)), np.empty((4, len(a)))
-        row[P] = p
-        row[MU] = product / (0.5 * self.N * p)
-        entry[Q] = np.repeat(0.5 * share * p, counts)
-        entry[BETA] = np.repeat(product / (0.5 * p), counts)
-        row[XI] = problem.base + self.N * row[MU] + product / p
-        row[XI] += self._row_sums(entry[BETA])
-        at = InteriorPoint(np.zeros(d), 0.0, np.empty((2, d)), row, entry)
-        self.kernels.slacks(
-            *self.where, problem.y, self.v, at.w, at.b, self.N,
-            problem.price, problem.base, row, entry,
-        )  # fmt: skip
-        mass = np.repeat(problem.weights, counts) * a * entry[Z]
-        kept = np.bincount(indices.astype(np.intp), mass, d)
+        share = np.minimum(1, self.N / np.maximum(self._row_sums(v[None]), TINY))
+        typical = problem.value(self.spread(np.zeros(d)), b) / problem.factor
+        product = typical * p.min() / (1 + self.counts.max(initial=0))
+        at = InteriorPoint(
+            *(np.zeros(d), b, np.empty((2, d)), np.empty((2, n))),
+            *(np.empty((4, k, n)), np.empty((4, k, m))),
+        )
+        mu, beta, q = product / (0.5 * self.N * p), product / (0.5 * p), 0.5 * share * p
+        at.side[P], at.side[MU] = p, mu
+        at.pair[Q], at.pair[BETA] = (self._of_pairs(x) for x in (q, beta))
+        least = problem.offsets(b) + self.N * mu + self._row_sums(at.pair[BETA])
+        at.row[XI] = (least + product / p).max(axis=0)
+        at.row[R] = 1.0 - p.sum(axis=0)
+        at.side[S] = at.row[XI] - least
+        at.side[H] = self.N * p - self._row_sums(v * at.pair[Q])
+        at.pair[Z] = self._of_pairs(p - q)
+        at.pair[T] = at.pair[BETA] + v * self._of_pairs(mu + problem.price)
+        mass = self._of_pairs(problem.weights * problem.slopes)
+        kept = self._pulled_back(mass * at.pair[Z])
         at.u[:] = np.maximum([kept, -kept], 0.0) + product / self.C
         return at
 
-    def _row_sums(self, entries: Array) -> Array:
+    def _row_sums(self, pairs: Array) -> Array:
         rows = np.repeat(np.arange(self.shape[0]), self.counts)
-        return np.bincount(rows, entries, self.shape[0]).astype(np.float64)
+        sums = [np.bincount(rows, own, self.shape[0]) for own in pairs]
+        return np.array(sums, dtype=np.float64)
 
     def _balanced_multipliers(self) -> Array:
-        """P of at most ½ with Σ s y p = 0, if there is an intercept to demand it."""
-        y, weights = self.problem.y, self.problem.weights
+        """At most ½ a row and, which an intercept demands, with Σ s a p = 0."""
+        weights, slopes = self.of_rows
+        p = np.full(slopes.shape, 0.5 / len(slopes))
         if not self.problem.fit_intercept:
-            return np.full(len(y), 0.5)
-        mass = np.bincount(y > 0, weights, 2)
-        return (0.5 * mass.min() / mass)[(y > 0).astype(int)]
+            return p
+        mass, is_up = weights * np.abs(slopes), slopes > 0
+        up, down = float(mass[is_up].sum()), float(mass[~is_up].sum())
+        return p * min(up, down) / np.where(is_up, up, down)
+
+    def _pulled_back(self, sides: Array) -> Array:
+        """Sum of what pulls at the pairs (K, m), by column in use."""
+        return self.problem.pulled_back(sides.sum(axis=0))[self.columns]
+
+    def _of_pairs(self, sides: Array) -> Array:
+        """What belongs to the sides (K, n), for each of their pairs (K, m)."""
+        return np.repeat(sides, self.counts, axis=1)
 
     def factorise(self, at: InteriorPoint) -> Solve | None:
         """A solver of the bordered system, or None if rounding has made it singular.
@@ -248,20 +296,21 @@ class NewtonSystem:
         identity, so that only a matrix of size 2 n is factorised; its cancellations
         limit the relative gap of the program to about 1e-8.
         """
-        weights, y, (n, d) = self.problem.weights, self.problem.y, self.shape
-        diagonal, kept = np.zeros((2, d))
+        weights, slopes = self.of_rows
+        (k, n), d = slopes.shape, self.shape[1]
+        curve, kept = np.zeros((2, 1, self.pull.shape[1]))
         self.kernels.condense(
-            *self.where, weights, self.v, self.N, at.row, at.entry,
-            *self.condensed, diagonal, kept,
+            *self.where, *self.of_rows, self.N, *at.own, *self.condensed,
+            curve[0], kept[0],
         )  # fmt: skip
-        self.off_w = at.u[0] - at.u[1] - kept
-        self.off_b = float(weights @ (y * at.row[P]))
+        self.off_w = at.u[0] - at.u[1] - self._pulled_back(kept)
+        self.off_b = float((slopes * at.side[P]).sum(axis=0) @ weights)
         self.room = self._room(at.w)
-        diagonal += (at.u / self.room).sum(axis=0)
+        box = (at.u / self.room).sum(axis=0)
         self.by_pull, self.by_push = weights * self.block[:2]
-        wide = d > max(2 * n, _WIDE)
+        wide = d > max(2 * k * n, _WIDE) and self.problem.labels is None
         try:
-            inner = (self._woodbury if wide else self._cholesky)(diagonal)
+            inner = (self._woodbury if wide else self._cholesky)(box, curve[0])
         except LinAlgError:
             return None
         return self._bordered(inner)
@@ -270,11 +319,10 @@ class NewtonSystem:
         """Solve with the border of b; without an intercept the last unknown is 0."""
         if not self.problem.fit_intercept:
             return lambda right: np.append(inner(right[:-1]), np.float64(0.0))
-        pulled = np.repeat(self.by_pull * self.problem.y, self.counts) * self.pull
-        columns = self.where[1].astype(np.intp)
-        cross: Array = np.bincount(columns, pulled, self.shape[1]).astype(np.float64)
+        border = self.by_pull * self.block[4]
+        cross = self._pulled_back(self._of_pairs(border) * self.pull)
         across = inner(cross)
-        total = float(self.by_pull.sum())
+        total = float((border * self.block[4]).sum())
         corner = max(total - float(cross @ across), _ROUNDING * total)
 
         def solve(right: Array) -> Array:
@@ -284,35 +332,53 @@ class NewtonSystem:
 
         return solve
 
+    def _entries(self, pairs: Array) -> Array:
+        """x_ij times what belongs to the pair of each stored entry."""
+        place = self.problem.pairs.place
+        return self.problem.X.data * (pairs if place is None else pairs[place])
+
+    def _own_curvature(self, box: Array, curve: Array) -> Array:
+        """diag(δ) + Σ_t e_t x_t x_tᵀ; without groups its diagonal is all there is."""
+        if self.problem.labels is None:
+            return box + self._pulled_back(self._entries(curve)[None])
+        where, shape = (self.problem.pairs.place, self.indices), (len(curve), len(box))
+        parts = sp.csr_array((self.problem.X.data, where), shape=shape)
+        return np.diag(box) + ((parts.T * curve) @ parts).toarray()
+
     def _terms(self) -> Iterator[tuple[Any, int]]:
         """Rows of g and of c, each times the root of its weight, and their signs."""
-        parts = [part.view(f"i{part.itemsize}") for part in self.where[1::-1]]
-        for entries, by, sign in (
+        parts = self.indices, self.problem.X.indptr
+        for pairs, by, sign in (
             (self.pull, self.by_pull, 1),
             (self.push, self.by_push, -1),
         ):
-            scaled = entries * np.repeat(np.sqrt(by), self.counts)
-            yield sp.csr_array((scaled, *parts), shape=self.shape), sign
+            for scaled in pairs * self._of_pairs(np.sqrt(by)):
+                entries = self._entries(scaled)
+                yield sp.csr_array((entries, *parts), shape=self.shape), sign
 
-    def _cholesky(self, diagonal: Array) -> Solve:
+    def _cholesky(self, box: Array, curve: Array) -> Solve:
         n, d = self.shape
-        matrix = np.diag(diagonal)
-        if len(self.pull) > _DENSE * d * n:
+        matrix = self._own_curvature(box, curve)
+        matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
+        if self.problem.X.nnz > _DENSE * d * n:
             rows = max(1, _BLOCK // d)
             for part, sign in self._terms():
                 for lo in range(0, n, rows):
                     block = part[lo : lo + rows].toarray()
                     matrix += sign * (block.T @ block)
         else:
-            where = self.where[:2]
-            weights = self.by_pull, self.by_push
-            self.kernels.gram(*where, self.pull, self.push, *weights, matrix)
-        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            where = self.problem.csr[0], self.indices.view(self.problem.csr[1].dtype)
+            for k, weights in enumerate(zip(self.by_pull, self.by_push, strict=True)):
+                terms = self._entries(self.pull[k]), self._entries(self.push[k])
+                self.kernels.gram(*where, *terms, *weights, matrix)
+        factor = _factor(matrix)
         return lambda right: cho_solve(factor, right, check_finite=False)
 
-    def _woodbury(self, diagonal: Array) -> Solve:
-        rows = sp.vstack([part for part, _ in self._terms()], format="csr")
-        sign = np.repeat([1.0, -1.0], self.shape[0])
+    def _woodbury(self, box: Array, curve: Array) -> Solve:
+        diagonal = self._own_curvature(box, curve)
+        terms = list(self._terms())
+        rows = sp.vstack([part for part, _ in terms], format="csr")
+        sign = np.repeat([float(sign) for _, sign in terms], self.shape[0])
         core = np.asarray((rows.multiply(1 / diagonal) @ rows.T).todense())
         core[np.arange(len(sign)), np.arange(len(sign))] += sign
         factor = lu_factor(core, overwrite_a=True, check_finite=False)
@@ -328,7 +394,8 @@ class NewtonSystem:
         return solve
 
     def _room(self, w: Array) -> Array:
-        return np.array([self.C - w, self.C + w])
+        """C ∓ w, where rounding may leave nothing of it."""
+        return np.maximum([self.C - w, self.C + w], _ROUNDING * self.C)
 
     def direction(
         self,
@@ -345,22 +412,21 @@ class NewtonSystem:
         d = self.shape[1]
         second = 0.0 if before is None else 1.0
         step = at.zeros() if before is None else before
-        y, weights = self.problem.y, self.problem.weights
-        right = np.zeros(d + 1)
-        self.kernels.right_hand_side(
-            *self.where, weights, y, self.v, at.row, at.entry, *self.condensed,
-            step.row, step.entry, target, second, *self.work, right,
+        pulled, right = np.zeros((1, self.pull.shape[1])), np.zeros(d + 1)
+        right[d] = self.off_b + self.kernels.right_hand_side(
+            *self.where, *self.of_rows, *at.own, *self.condensed,
+            *step.own, target, second, *self.work, pulled[0],
         )  # fmt: skip
         gain = target - self.room * at.u - second * step.u * [-step.w, step.w]
         gain /= self.room
-        right[:d] += gain[1] - gain[0] - self.off_w
-        right[d] += self.off_b
+        right[:d] = self._pulled_back(pulled) + gain[1] - gain[0] - self.off_w
         solved = solve(right)
         step.w, step.b = solved[:d], float(solved[d])
         step.u = gain + at.u / self.room * [step.w, -step.w]
+        moved = self.problem.scores(self.spread(step.w))
         primal, dual = self.kernels.expand(
-            *self.where, y, self.v, self.N, at.row, at.entry, *self.condensed,
-            *self.work, step.w, step.b, step.row, step.entry,
+            *self.where, self.problem.slopes, self.N, *at.own, *self.condensed,
+            *self.work, moved, step.b, *step.own,
         )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             rooms = np.where(step.w > 0, self.room[0], self.room[1]) / np.abs(step.w)
@@ -377,6 +443,5 @@ class NewtonSystem:
         step = at if step is None else step
         box = self._room(at.w + primal * step.w) * (at.u + dual * step.u)
         return float(box.sum()) + self.kernels.products(
-            self.where[0], self.problem.weights, at.row, at.entry,
-            step.row, step.entry, primal, dual,
-        )  # fmt: skip
+            self.where[0], self.problem.weights, *at.own, *step.own, primal, dual
+        )

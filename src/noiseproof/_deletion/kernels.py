@@ -11,108 +11,135 @@ from noiseproof._deletion.interior import BETA, MU, XI, H, P, Q, R, S, T, Z
 from noiseproof._rows.compiling import compiled, compiled_in_any_order
 from noiseproof.attacks.kernels import fill
 
-# The worst-case loss, see `DeletionHinge`
+# From weights to the scores of pairs and back, see `DeletionProgram`
+
+
+@compiled_in_any_order
+def add_up(indices, data, place, w, z):
+    """Add w_j x_ij to the score of the pair that each stored entry belongs to."""
+    for e in range(len(data)):
+        z[e if place is None else place[e]] += data[e] * w[indices[e]]
+
+
+@compiled_in_any_order
+def pull_back(indices, data, place, pulls, sums):
+    """The transpose: add x_ij times what pulls at its pair to the sum of its column."""
+    for e in range(len(data)):
+        sums[indices[e]] += data[e] * pulls[e if place is None else place[e]]
+
+
+# The worst-case loss
 
 
 @compiled
-def row_excess(
-    indices, data, start, size, y, w, values, budget, price, gain, value, ids, keep
-):
-    """φ_i less γ V/P - y_i b, and in `keep` what is left of each stored entry."""
+def row_excess(z, values, slope, budget, price, gain, ids, keep):
+    """φ less h - a b, and in `keep` what is left of each pair of the row."""
     phi = 0.0
     count = 0
-    for t in range(size):
-        j = indices[start + t]
-        pull = y * w[j] * data[start + t]
+    for t in range(len(z)):
+        pull = slope * z[t]
         keep[t] = 1.0
-        value[t] = values[j]
-        gain[t] = pull - price * values[j]
+        gain[t] = pull - price * values[t]
         if gain[t] > 0:
             ids[count] = t
             count += 1
         else:
             phi -= pull
-    full, part = fill(gain, value, ids, count, budget)
+    full, part = fill(gain, values, ids, count, budget)
     # what goes is never added: a large entry would take the digits of the others
     for t in range(count):
         at = ids[t]
         if t <= full:
             keep[at] = 0.0 if t < full else 1.0 - part
-        phi -= price * value[at] + keep[at] * gain[at]
+        phi -= price * values[at] + keep[at] * gain[at]
     return phi
 
 
 @compiled
-def excess(indptr, indices, data, y, w, b, values, budget, price, base, phi):
-    """φ_i, the row loss before its hinge: see `DeletionHinge`."""
-    d = len(w)
-    gain, value, keep = np.empty(d), np.empty(d), np.empty(d)
-    ids = np.empty(d, np.uintp)
-    for i in range(len(y)):
-        start = indptr[i]
-        phi[i] = base - y[i] * b + row_excess(
-            indices, data, start, indptr[i + 1] - start, y[i], w, values, budget,
-            price, gain, value, ids, keep,
-        )  # fmt: skip
+def excess(indptr, z, values, slopes, budget, price, phi):
+    """`row_excess` of each side of each row."""
+    most = np.intp(0)
+    for i in range(phi.shape[1]):
+        most = max(most, np.intp(indptr[i + 1] - indptr[i]))
+    gain, keep, ids = np.empty(most), np.empty(most), np.empty(most, np.uintp)
+    for i in range(phi.shape[1]):
+        start, stop = indptr[i], indptr[i + 1]
+        for k in range(len(phi)):
+            phi[k, i] = row_excess(
+                z[start:stop], values[start:stop], slopes[k, i], budget, price,
+                gain, ids, keep,
+            )  # fmt: skip
 
 
 @compiled
-def dual_sums(indptr, indices, data, y, weights, p, q, values, budget, sums):
-    """Make (p, q) feasible row by row and add up what the dual value needs.
+def dual_pulls(indptr, values, slopes, weights, p, q, budget, pulls):
+    """Make q feasible, row by row and side by side; what the dual value needs of it.
 
     q is clipped to [0, p] and scaled down where it exceeds the budget. Adds
-    Σ_i s_i y_i x_ij (p_i - q_ij) to `sums` and returns Σ_i s_i Σ_j v_j q_ij.
+    s_i a_ik (p_ik - q_ikg) to `pulls` and returns Σ s_i v_g q_ikg.
     """
     spent = 0.0
-    for i in range(len(y)):
-        used = 0.0
-        for t in range(indptr[i], indptr[i + 1]):
-            used += values[indices[t]] * min(max(q[t], 0.0), p[i])
-        limit = budget * p[i]
-        scale = limit / used if used > limit else 1.0
-        for t in range(indptr[i], indptr[i + 1]):
-            j = indices[t]
-            mass = min(max(q[t], 0.0), p[i])
-            if values[j] > 0:
-                mass *= scale
-            spent += weights[i] * values[j] * mass
-            sums[j] += weights[i] * y[i] * data[t] * (p[i] - mass)
+    for i in range(len(weights)):
+        for k in range(len(p)):
+            used = 0.0
+            for t in range(indptr[i], indptr[i + 1]):
+                used += values[t] * min(max(q[k, t], 0.0), p[k, i])
+            limit = budget * p[k, i]
+            scale = limit / used if used > limit else 1.0
+            for t in range(indptr[i], indptr[i + 1]):
+                mass = min(max(q[k, t], 0.0), p[k, i])
+                if values[t] > 0:
+                    mass *= scale
+                spent += weights[i] * values[t] * mass
+                pulls[t] += weights[i] * slopes[k, i] * (p[k, i] - mass)
     return spent
 
 
-# The interior-point method, in the notation of `interior`; `a` is y_i x_ij
+# The interior-point method, in the notation of `interior`
 
 
 @compiled_in_any_order
 def condense(
-    indptr, indices, a, weights, v, N, row, entry, inv, pull, push, block, dg, kept
-):
-    """Eliminate what belongs to one row; what is left are two rank-one terms a row.
+    indptr, v, weights, slopes, N, row, side, pair,
+    inv, pull, push, block, curve, kept,
+):  # fmt: skip
+    """Eliminate what belongs to one row; what is left are two rank-one terms a side.
 
-    Fills inv = 1/D, pull = g', push = c and block = (1/A, 1/E, f); adds the diagonal
-    term Σ s a²/D to dg and Σ s a z to kept.
+    Fills inv = 1/D, pull = g', push = c and block = (1/A, 1/E, f, l, a'); adds s a²/D
+    to `curve` and s a z to `kept`.
     """
     for i in range(len(weights)):
-        vv = vb = bb = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            value = v[indices[k]]
-            B = entry[BETA, k] / entry[Z, k]
-            slope = entry[T, k] / entry[Q, k]
-            inv[k] = 1.0 / (slope + B)
-            vv += value * value * inv[k]
-            vb += value * B * inv[k]
-            bb += B * slope * inv[k]
-        E = row[H, i] / row[MU, i] + vv
-        f = vb - N
-        A = row[XI, i] / row[R, i] + row[S, i] / row[P, i] + bb + f * f / E
-        block[0, i], block[1, i], block[2, i] = 1.0 / A, 1.0 / E, f
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            aD = a[k] * inv[k]
-            push[k] = v[j] * aD
-            pull[k] = aD * (entry[T, k] / entry[Q, k]) + f / E * push[k]
-            dg[j] += weights[i] * a[k] * aD
-            kept[j] += weights[i] * a[k] * entry[Z, k]
+        # ξ ties the sides of a row together: D + tie 1 1ᵀ, factorised as L A Lᵀ
+        tie = row[XI, i] / row[R, i]
+        before = slope_before = 0.0
+        for k in range(len(slopes)):
+            vv = vb = bb = 0.0
+            for t in range(indptr[i], indptr[i + 1]):
+                B = pair[BETA, k, t] / pair[Z, k, t]
+                ratio = pair[T, k, t] / pair[Q, k, t]
+                inv[k, t] = 1.0 / (ratio + B)
+                vv += v[t] * v[t] * inv[k, t]
+                vb += v[t] * B * inv[k, t]
+                bb += B * ratio * inv[k, t]
+            a = slopes[k, i]
+            E = side[H, k, i] / side[MU, k, i] + vv
+            f = vb - N
+            own = side[S, k, i] / side[P, k, i] + bb + f * f / E
+            A = tie + own
+            block[0, k, i], block[1, k, i], block[2, k, i] = 1.0 / A, 1.0 / E, f
+            slope_before = a - before * slope_before
+            block[4, k, i] = slope_before
+            for t in range(indptr[i], indptr[i + 1]):
+                aD = a * inv[k, t]
+                push[k, t] = v[t] * aD
+                pull[k, t] = aD * (pair[T, k, t] / pair[Q, k, t]) + f / E * push[k, t]
+                if k > 0:
+                    pull[k, t] -= before * pull[k - 1, t]
+                curve[t] += weights[i] * a * aD
+                kept[t] += weights[i] * a * pair[Z, k, t]
+            before = tie / A
+            block[3, k, i] = before
+            tie *= own / A
 
 
 @compiled_in_any_order
@@ -128,39 +155,50 @@ def gram(indptr, indices, pull, push, by_pull, by_push, out):
 
 @compiled_in_any_order
 def right_hand_side(
-    indptr, indices, a, weights, y, v, row, entry, inv, pull, push, block,
-    d_row, d_entry, target, second, e, kb, k_row, out,
+    indptr, v, weights, slopes, row, side, pair, inv, pull, push, block,
+    d_row, d_side, d_pair, target, second, e, kb, k_row, k_side, out,
 ):  # fmt: skip
-    """What the products of pairs should gain, pulled back to (w, b).
+    """What the products of the variables should gain, pulled back to (z, b).
 
     Each product is to become `target`; `second` (0 or 1) switches the correction by
-    the products of an earlier direction. Fills e, kb = k_β/z, k_row = (ρ, κ, k_ξ/r)
-    and adds to out, whose last place is that of b.
+    the products of an earlier direction. Fills e, kb = k_β/z, k_row = k_ξ/r and
+    k_side = (ρ', κ), adds to out, and returns what is pulled back to b.
     """
     b = 0.0
     for i in range(len(weights)):
         kx = target - row[XI, i] * row[R, i] - second * d_row[XI, i] * d_row[R, i]
-        km = target - row[MU, i] * row[H, i] - second * d_row[MU, i] * d_row[H, i]
-        ks = target - row[S, i] * row[P, i] - second * d_row[S, i] * d_row[P, i]
         kx /= row[R, i]
-        kappa = km / row[MU, i]
-        rho = ks / row[P, i] - kx
-        for k in range(indptr[i], indptr[i + 1]):
-            q, z, t, beta = entry[Q, k], entry[Z, k], entry[T, k], entry[BETA, k]
-            kt = target - q * t - second * d_entry[Q, k] * d_entry[T, k]
-            kz = target - z * beta - second * d_entry[Z, k] * d_entry[BETA, k]
-            kb[k] = kz / z
-            e[k] = kt / q - kb[k]
-            kappa += v[indices[k]] * e[k] * inv[k]
-            rho += kb[k] + beta / z * e[k] * inv[k]
-        iA, iE, f = block[0, i], block[1, i], block[2, i]
-        rho -= f * kappa * iE
-        k_row[0, i], k_row[1, i], k_row[2, i] = rho, kappa, kx
-        b += weights[i] * y[i] * rho * iA
-        for k in range(indptr[i], indptr[i + 1]):
-            own = pull[k] * rho * iA - a[k] * inv[k] * e[k] + push[k] * kappa * iE
-            out[indices[k]] += weights[i] * own
-    out[-1] += b
+        k_row[i] = kx
+        before = 0.0
+        for k in range(len(slopes)):
+            km = target - side[MU, k, i] * side[H, k, i]
+            km -= second * d_side[MU, k, i] * d_side[H, k, i]
+            ks = target - side[S, k, i] * side[P, k, i]
+            ks -= second * d_side[S, k, i] * d_side[P, k, i]
+            kappa = km / side[MU, k, i]
+            rho = ks / side[P, k, i] - kx
+            for t in range(indptr[i], indptr[i + 1]):
+                q, z = pair[Q, k, t], pair[Z, k, t]
+                beta = pair[BETA, k, t]
+                kt = (
+                    target
+                    - q * pair[T, k, t]
+                    - second * d_pair[Q, k, t] * d_pair[T, k, t]
+                )
+                kz = target - z * beta - second * d_pair[Z, k, t] * d_pair[BETA, k, t]
+                kb[k, t] = kz / z
+                e[k, t] = kt / q - kb[k, t]
+                kappa += v[t] * e[k, t] * inv[k, t]
+                rho += kb[k, t] + beta / z * e[k, t] * inv[k, t]
+            iA, iE, f = block[0, k, i], block[1, k, i], block[2, k, i]
+            rho -= f * kappa * iE + before
+            before = block[3, k, i] * rho
+            k_side[0, k, i], k_side[1, k, i] = rho, kappa
+            b += weights[i] * block[4, k, i] * rho * iA
+            for t in range(indptr[i], indptr[i + 1]):
+                own = pull[k, t] * rho * iA - slopes[k, i] * inv[k, t] * e[k, t]
+                out[t] += weights[i] * (own + push[k, t] * kappa * iE)
+    return b
 
 
 @compiled_in_any_order
@@ -171,76 +209,68 @@ def _room(value, change, step):
 
 @compiled_in_any_order
 def expand(
-    indptr, indices, a, y, v, N, row, entry, inv, pull, push, block,
-    e, kb, k_row, dw, db, d_row, d_entry,
+    indptr, v, slopes, N, row, side, pair, inv, pull, push, block,
+    e, kb, k_row, k_side, dz, db, d_row, d_side, d_pair,
 ):  # fmt: skip
-    """From (Δw, Δb) to all other changes; the longest primal and dual steps."""
+    """From (Δz, Δb) to all other changes; the longest primal and dual steps."""
     primal = dual = 1.0
-    for i in range(len(y)):
-        iA, iE, f = block[0, i], block[1, i], block[2, i]
-        dp = k_row[0, i] - y[i] * db
-        dm = k_row[1, i]
-        for k in range(indptr[i], indptr[i + 1]):
-            dp -= pull[k] * dw[indices[k]]
-            dm += push[k] * dw[indices[k]]
-        dp *= iA
-        dm = (dm + f * dp) * iE
-        dx = k_row[2, i] + row[XI, i] / row[R, i] * dp
-        ds = dx + y[i] * db - N * dm
-        dh = N * dp
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            B = entry[BETA, k] / entry[Z, k]
-            move = a[k] * dw[j] - v[j] * dm
-            dq = (e[k] + B * dp + move) * inv[k]
-            dz = dp - dq
-            dbeta = kb[k] - B * dz
-            dt = dbeta - move
-            ds += a[k] * dw[j] - dbeta
-            dh -= v[j] * dq
-            d_entry[Q, k], d_entry[Z, k] = dq, dz
-            d_entry[T, k], d_entry[BETA, k] = dt, dbeta
-            dual = _room(entry[Q, k], dq, _room(entry[Z, k], dz, dual))
-            primal = _room(entry[T, k], dt, _room(entry[BETA, k], dbeta, primal))
-        d_row[P, i], d_row[R, i], d_row[H, i] = dp, -dp, dh
-        d_row[S, i], d_row[XI, i], d_row[MU, i] = ds, dx, dm
-        for c in range(3):
-            dual = _room(row[c, i], d_row[c, i], dual)
-            primal = _room(row[3 + c, i], d_row[3 + c, i], primal)
+    for i in range(len(k_row)):
+        total = dp = 0.0
+        for k in range(len(slopes) - 1, -1, -1):  # back through the factors L'
+            fall = k_side[0, k, i] - block[4, k, i] * db
+            for t in range(indptr[i], indptr[i + 1]):
+                fall -= pull[k, t] * dz[t]
+            dp = fall * block[0, k, i] - block[3, k, i] * dp
+            d_side[P, k, i] = dp
+            total += dp
+        dx = k_row[i] + row[XI, i] / row[R, i] * total
+        d_row[R, i], d_row[XI, i] = -total, dx
+        dual = _room(row[R, i], -total, dual)
+        primal = _room(row[XI, i], dx, primal)
+        for k in range(len(slopes)):
+            a, dp, dm = slopes[k, i], d_side[P, k, i], k_side[1, k, i]
+            for t in range(indptr[i], indptr[i + 1]):
+                dm += push[k, t] * dz[t]
+            dm = (dm + block[2, k, i] * dp) * block[1, k, i]
+            ds, dh = dx + a * db - N * dm, N * dp
+            for t in range(indptr[i], indptr[i + 1]):
+                B = pair[BETA, k, t] / pair[Z, k, t]
+                move = a * dz[t] - v[t] * dm
+                dq = (e[k, t] + B * dp + move) * inv[k, t]
+                dd = dp - dq
+                dbeta = kb[k, t] - B * dd
+                dt = dbeta - move
+                ds += a * dz[t] - dbeta
+                dh -= v[t] * dq
+                d_pair[Q, k, t], d_pair[Z, k, t] = dq, dd
+                d_pair[T, k, t], d_pair[BETA, k, t] = dt, dbeta
+                dual = _room(pair[Q, k, t], dq, _room(pair[Z, k, t], dd, dual))
+                primal = _room(pair[T, k, t], dt, primal)
+                primal = _room(pair[BETA, k, t], dbeta, primal)
+            d_side[H, k, i], d_side[S, k, i], d_side[MU, k, i] = dh, ds, dm
+            dual = _room(side[P, k, i], dp, _room(side[H, k, i], dh, dual))
+            primal = _room(side[S, k, i], ds, _room(side[MU, k, i], dm, primal))
     return primal, dual
 
 
 @compiled_in_any_order
-def products(indptr, weights, row, entry, d_row, d_entry, primal, dual):
+def products(indptr, weights, row, side, pair, d_row, d_side, d_pair, primal, dual):
     """Weighted sum of all products after steps of the given lengths."""
     total = 0.0
     for i in range(len(weights)):
-        own = 0.0
-        for d, x in ((P, S), (R, XI), (H, MU)):
-            own += (row[d, i] + dual * d_row[d, i]) * (row[x, i] + primal * d_row[x, i])
-        for k in range(indptr[i], indptr[i + 1]):
-            q = entry[Q, k] + dual * d_entry[Q, k]
-            z = entry[Z, k] + dual * d_entry[Z, k]
-            t = entry[T, k] + primal * d_entry[T, k]
-            own += q * t + z * (entry[BETA, k] + primal * d_entry[BETA, k])
+        own = row[R, i] + dual * d_row[R, i]
+        own *= row[XI, i] + primal * d_row[XI, i]
+        for k in range(side.shape[1]):
+            for d, x in ((P, S), (H, MU)):
+                held = side[d, k, i] + dual * d_side[d, k, i]
+                own += held * (side[x, k, i] + primal * d_side[x, k, i])
+            for t in range(indptr[i], indptr[i + 1]):
+                q = pair[Q, k, t] + dual * d_pair[Q, k, t]
+                z = pair[Z, k, t] + dual * d_pair[Z, k, t]
+                own += q * (pair[T, k, t] + primal * d_pair[T, k, t])
+                own += z * (pair[BETA, k, t] + primal * d_pair[BETA, k, t])
         total += weights[i] * own
     return total
-
-
-@compiled_in_any_order
-def slacks(indptr, indices, a, y, v, w, b, N, price, base, row, entry):
-    """s, t, h, r and z from the other variables, exactly feasible."""
-    for i in range(len(y)):
-        s = row[XI, i] - base + y[i] * b - N * row[MU, i]
-        h = N * row[P, i]
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            pulled = a[k] * w[j]
-            entry[T, k] = entry[BETA, k] - pulled + v[j] * (price + row[MU, i])
-            entry[Z, k] = row[P, i] - entry[Q, k]
-            s += pulled - entry[BETA, k]
-            h -= v[j] * entry[Q, k]
-        row[S, i], row[H, i], row[R, i] = s, h, 1.0 - row[P, i]
 
 
 # The robust Perceptron
@@ -268,6 +298,27 @@ def _groups_met(labels, columns, met, place):
 
 
 @compiled
+def _pair_of(e, j, labels, place):
+    """Which of the pairs of its row the entry number e, of feature j, belongs to."""
+    if labels is None:
+        return np.intp(e)
+    return np.intp(place[labels[j]])
+
+
+@compiled
+def _score(indices, data, labels, place, w, z):
+    """What each pair of a row adds to its score."""
+    if labels is None:
+        for e in range(len(data)):
+            z[e] = w[indices[e]] * data[e]
+        return
+    for p in range(len(z)):
+        z[p] = 0.0
+    for e in range(len(data)):
+        z[place[labels[indices[e]]]] += w[indices[e]] * data[e]
+
+
+@compiled
 def learn(
     indptr, indices, data, labels, signs, values, budget, price, base, C, step, seen,
     with_intercept, W, drift,
@@ -277,47 +328,45 @@ def learn(
     `W` (k, d + 1) holds the hypotheses, intercepts last. `drift` collects each change
     times the number of rows before it, so that after t rows W - drift / t is the mean
     of the hypotheses that met them: only what a row touches is touched. `step` <= 0
-    asks for C √((d + 1) / (2 t)). `labels` is the group of each feature, or None: to
-    `row_excess` a group is a feature whose weight is its score. Returns the sum of the
-    losses met, one per learner.
+    asks for C √((d + 1) / (2 t)). `labels` is the group of each feature, or None.
+    Returns the sum of the losses met, one per learner.
     """
     k, d, n_values = W.shape[0], W.shape[1] - 1, len(values)
     gain, value, keep = np.empty(n_values), np.empty(n_values), np.empty(n_values)
-    ids, losses = np.empty(n_values, np.uintp), np.zeros(k)
-    score, ones = np.zeros(n_values), np.ones(n_values)
+    ids, losses, z = np.empty(n_values, np.uintp), np.zeros(k), np.empty(n_values)
     met, place = np.empty(n_values, np.uint32), np.full(n_values, -1)
     for i in range(len(indptr) - 1):
         start, stop = indptr[i], indptr[i + 1]
         t = seen + i + 1.0
         tau = step if step > 0 else C * np.sqrt((d + 1) / (2 * t))
-        count = 0
+        count = np.intp(stop - start)
         if labels is not None:
             count = _groups_met(labels, indices[start:stop], met, place)
+        for e in range(start, stop):
+            j = indices[e]
+            cost = values[j] if labels is None else values[labels[j]]
+            value[_pair_of(e - start, j, labels, place)] = cost
         for c in range(k):
             w, y = W[c], signs[c, i]
-            if labels is None:
-                loss = base - y * w[d] + row_excess(
-                    indices, data, start, stop - start, y, w, values, budget, price,
-                    gain, value, ids, keep,
-                )  # fmt: skip
-            else:
-                score[met[:count]] = 0.0
-                for e in range(start, stop):
-                    score[labels[indices[e]]] += w[indices[e]] * data[e]
-                loss = base - y * w[d] + row_excess(
-                    met, ones, 0, count, y, score, values, budget, price,
-                    gain, value, ids, keep,
-                )  # fmt: skip
+            _score(indices[start:stop], data[start:stop], labels, place, w, z[:count])
+            loss = (
+                base
+                - y * w[d]
+                + row_excess(
+                    z[:count], value[:count], y, budget, price, gain, ids, keep
+                )
+            )
             if loss <= 0:
                 continue
             losses[c] += loss
             for e in range(start, stop):
                 j = indices[e]
-                left = keep[e - start] if labels is None else keep[place[labels[j]]]
+                left = keep[_pair_of(e - start, j, labels, place)]
                 _move(w, drift[c], j, tau * y * left * data[e], C, t)
             if with_intercept:
                 _move(w, drift[c], d, tau * y, C, t)
-        place[met[:count]] = -1
+        if labels is not None:
+            place[met[:count]] = -1
     return losses
 
 

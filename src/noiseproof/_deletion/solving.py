@@ -1,8 +1,9 @@
 """What solvers of the robust linear program take and give, and the paper's bagging.
 
-A solver is a function of a `DeletionHinge`, a `Stop` and, if it can use one, the state
-of an earlier solve. It prints nothing and warns nobody. `Stop.tol` bounds the certified
-relative gap (F - lower bound) / F; below `_FLOOR` F counts as zero.
+A solver is a function of a `DeletionProgram`, a `Stop` and, if it can use one, the
+state of an earlier solve. It prints nothing and warns nobody. `Stop.tol` bounds the
+certified relative gap (F - lower bound) / F, where F counts as at least `_FLOOR` of
+what it is without any feature.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof._deletion.hinge import Array, DeletionHinge
+from noiseproof._deletion.program import Array, DeletionProgram
 from noiseproof._stop import Stop
 
-_FLOOR = 1e-3  # F is 1 or more at w = 0, so this is a small loss already
+_FLOOR = 1e-3
 
 
 @dataclass(frozen=True)
 class RobustLPResult:
-    """The classifier (w, b) that a solver ended with, and what is proven about it."""
+    """The model (w, b) that a solver ended with, and what is proven about it."""
 
     w: Array
     b: float
-    p: Array  # dual variables of the rows
-    q: Array  # dual variables of the stored entries
+    p: Array  # dual variables of the sides of the rows
+    q: Array  # dual variables of the pairs
     value: float  # F(w, b)
     bound: float  # of F, from below
     n_iter: int
@@ -35,22 +36,24 @@ class RobustLPResult:
     interrupted: bool = False  # from the keyboard
 
 
-RobustLPSolver = Callable[[DeletionHinge, Stop, Any], RobustLPResult]
+RobustLPSolver = Callable[[DeletionProgram, Stop, Any], RobustLPResult]
 
 
-def close_enough(value: float, bound: float, tol: float) -> bool:
+def close_enough(
+    problem: DeletionProgram, value: float, bound: float, tol: float
+) -> bool:
     """Whether the certified relative gap is below `tol`."""
-    return value - bound <= tol * max(value, _FLOOR)
+    return value - bound <= tol * max(value, _FLOOR * problem.unit)
 
 
 def in_chunks(
-    problem: DeletionHinge,
+    problem: DeletionProgram,
     chunks: Sequence[Any],
     solver: RobustLPSolver,
     stop: Stop,
     states: Sequence[Any] | None = None,
 ) -> RobustLPResult:
-    """Average of the classifiers of all chunks, judged on the whole problem.
+    """Average of the models of all chunks, judged on the whole problem.
 
     The multipliers of the chunks, put together, are feasible for the whole problem, so
     they bound what averaging has cost. After an interrupt other chunks stay at zero.
@@ -66,9 +69,10 @@ def in_chunks(
         return replace(answers[0], state=states)
     w = np.mean([answer.w for answer in answers], axis=0)
     b = float(np.mean([answer.b for answer in answers]))
-    p, q = np.empty(len(problem.y)), np.empty(problem.X.nnz)
+    sides, m = len(problem.slopes), len(problem.pairs.values)
+    p, q = np.empty((sides, len(problem.y))), np.empty((sides, m))
     for rows, answer in zip(chunks, answers, strict=True):
-        p[rows], q[problem.entries_of(rows)] = answer.p, answer.q
+        p[:, rows], q[:, problem.pairs_of(rows)] = answer.p, answer.q
     return RobustLPResult(
         *(w, b, p, q, problem.value(w, b), problem.lower_bound(p, q)),
         n_iter=sum(answer.n_iter for answer in answers),

@@ -1,4 +1,4 @@
-"""What the worst-case linear classifiers share: checks and feature values."""
+"""What the worst-case linear models share: checks and feature values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from noiseproof._deletion import mutual_info_values
 from noiseproof._private import CallbackSupportMixin, Interval, StrOptions
 from noiseproof.attacks import check_budget, group_values
-from noiseproof.estimators.linear import LinearClassifier
+from noiseproof.estimators.linear import LinearClassifier, LinearModel
 
 Array = NDArray[np.float64]
 
 _DEFAULT_SHARE = 0.1  # of the total value: the default budget
 
 
-class RobustClassifier(CallbackSupportMixin, LinearClassifier):
-    """A linear classifier trained against deletion of features within a budget."""
+class RobustModel(CallbackSupportMixin, LinearModel):
+    """A linear model trained against deletion of features within a budget."""
 
     budget: float | None
     feature_values: Any
@@ -30,7 +30,6 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
         "budget": [Interval(Real, 0, None, closed="left"), None],
         "feature_values": ["array-like", StrOptions({"mutual_info"}), None],
         "groups": ["array-like", dict, None],
-        "margin": [Interval(Real, 0, None, closed="neither")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "missing": [StrOptions({"allow", "warn", "error"})],
@@ -59,3 +58,12 @@ class RobustClassifier(CallbackSupportMixin, LinearClassifier):
                 f"{total:g}: else the adversary can delete them all."
             )
         self.feature_values_, self.budget_ = values, budget
+
+
+class RobustClassifier(LinearClassifier, RobustModel):
+    """One that asks each row for a margin after the deletion."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RobustModel._parameter_constraints,
+        "margin": [Interval(Real, 0, None, closed="neither")],
+    }

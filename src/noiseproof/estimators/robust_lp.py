@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from noiseproof._deletion import (
-    ROBUST_LP_SOLVERS,
-    DeletionHinge,
-    RobustLPResult,
-    in_chunks,
-    solve_groups,
-)
+from noiseproof._deletion import DeletionHinge, DeletionProgram
 from noiseproof._docs import shared_docs
-from noiseproof._private import (
-    WRAPPERS,
-    Interval,
-    StrOptions,
-    check_parameters,
-    with_callbacks,
-)
-from noiseproof._rows import (
-    read_training,
-    read_weights,
-    remember_missing,
-    stored_rows,
-    without_zeros,
-)
-from noiseproof._stop import Stop, reporting
 from noiseproof.estimators.robust_base import RobustClassifier
+from noiseproof.estimators.robust_lp_base import RobustLPModel
 
 
 @shared_docs
-class RobustLPClassifier(RobustClassifier):
+class RobustLPClassifier(RobustClassifier, RobustLPModel):
     """Linear classifier that anticipates the deletion of its best features.
 
     Solves the linear program of Dekel and Shamir 2008, eq. (4), for each class against
@@ -56,7 +31,7 @@ class RobustLPClassifier(RobustClassifier):
     ----------
     {budget, feature_values, groups}
         Budget and values then count groups, and "mutual_info" adds up the values of the
-        members of each. HiGHS solves the program in one chunk, whatever `solver` says.
+        members of each.
     {margin}
         Only C / γ matters for the decisions.
     C : float, default=1.0
@@ -88,6 +63,7 @@ class RobustLPClassifier(RobustClassifier):
     See Also
     --------
     RobustPerceptron : One pass, for any number of rows.
+    RobustLPRegressor : The same for a quantity.
     mutual_info_values : Values of features from data.
     noiseproof.attacks.FeatureDeletion : The adversary.
     noiseproof.bounds.pac_bayes_risk : A bound on the risk of the model.
@@ -109,12 +85,7 @@ class RobustLPClassifier(RobustClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RobustClassifier._parameter_constraints,
-        "n_chunks": [Interval(Integral, 1, None, closed="left")],
-        "solver": [StrOptions(set(ROBUST_LP_SOLVERS))],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
+        **RobustLPModel._parameter_constraints,
     }
 
     def __init__(
@@ -150,98 +121,22 @@ class RobustLPClassifier(RobustClassifier):
         self.missing = missing
         self.verbose = verbose
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        {(X, y, sample_weight) -> self}
-        """
-        check_parameters(self)
-        X, y = read_training(self, X, y)
-        weights = read_weights(sample_weight, X)
-        counted = weights > 0
-        if not counted.all():
-            X, y, weights = X[counted], y[counted], weights[counted]
+    def _targets(self, y: Any, weights: Any) -> tuple[Any, Any]:
         labels = self._encode(y)
-        self._set_adversary(X, labels, weights)
-        if self.groups is not None and self.n_chunks > 1:
-            raise ValueError(
-                "With groups the program is solved in one chunk; use n_chunks=1."
-            )
-        chunks = self._chunks(labels)
-        remember_missing(self, X, afresh=True)
-        rows = without_zeros(stored_rows(X).astype(np.float64, copy=False))
-        adversary = self.feature_values_, self.budget_, float(self.margin)
-        box = float(self.C), bool(self.fit_intercept)
-        programs = [
-            DeletionHinge(rows, signs, weights, *adversary, *box)
-            for signs in self._signs(labels)
+        return labels, labels
+
+    def _programs(self, targets: Any, **given: Any) -> list[DeletionProgram]:
+        margin = float(self.margin)
+        return [
+            DeletionHinge(y=signs, margin=margin, **given)
+            for signs in self._signs(targets)
         ]
-        with reporting(self, X, y) as report:
-            stop = Stop(self.tol, self.max_iter, report)
-            results = self._solve(programs, chunks, stop)
-        self._unpack(results, X.dtype)
-        if any(result.interrupted for result in results):
-            raise KeyboardInterrupt
-        if not all(result.converged for result in results):
-            self._warn()
-        return self
 
     def _chunks(self, labels: Any) -> list[Any]:
-        """Rows of each chunk, every class dealt out evenly."""
-        if self.n_chunks == 1:
-            return [np.arange(len(labels))]
         rarest = int(np.bincount(labels).min())
-        if self.n_chunks > rarest:
+        if self.n_chunks > max(rarest, 1):
             raise ValueError(
                 f"n_chunks={self.n_chunks} needs that many rows of each class, but the "
                 f"rarest class has {rarest}."
             )
-        rng = check_random_state(self.random_state)
-        shuffled = rng.permutation(len(labels))
-        dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
-        return [np.sort(dealt[c :: self.n_chunks]) for c in range(self.n_chunks)]
-
-    def _solve(
-        self, programs: list[DeletionHinge], chunks: list[Any], stop: Stop
-    ) -> list[RobustLPResult]:
-        """One program after the other; after an interrupt the rest stay at zero."""
-        states = getattr(self, "_states", None) if self.warm_start else None
-        if states is None or np.shape(states) != (len(programs), len(chunks)):
-            states = [None] * len(programs)
-        solver = ROBUST_LP_SOLVERS[self.solver]
-        results = []
-        for program, state in zip(programs, states, strict=True):
-            if self._labels is not None:
-                results.append(solve_groups(program, self._labels, stop))
-                continue
-            results.append(in_chunks(program, chunks, solver, stop, state))
-            if results[-1].interrupted:
-                stop = replace(stop, max_iter=0)
-        if self.warm_start:
-            self._states = [result.state for result in results]
-        return results
-
-    def _unpack(self, results: list[RobustLPResult], dtype: Any) -> None:
-        self.coef_ = np.array([result.w for result in results], dtype=dtype)
-        self.intercept_ = np.array([result.b for result in results], dtype=dtype)
-        value = np.array([result.value for result in results])
-        gap = value - [result.bound for result in results]
-        single = len(results) == 1
-        self.objective_ = float(value[0]) if single else value
-        self.gap_ = float(gap[0]) if single else gap
-        self.n_iter_ = sum(result.n_iter for result in results)
-
-    def _warn(self) -> None:
-        warnings.warn(
-            f"RobustLPClassifier stopped after {self.n_iter_} iterations, before its "
-            f"gap was below tol={self.tol:g} (see gap_); increase max_iter, loosen tol "
-            "or scale the features.",
-            ConvergenceWarning,
-            stacklevel=3 + WRAPPERS,
-        )
-
-    def __getstate__(self) -> Any:
-        """Without the solver's state, which is large and for this process only."""
-        state = super().__getstate__()
-        return {name: part for name, part in state.items() if name != "_states"}
+        return super()._chunks(labels)
