@@ -67,9 +67,9 @@ def test_a_case_by_hand(rows):
     np.testing.assert_allclose(found.clean, 0.5)
     assert found.best == "two"  # the first of equals
     assert found.level_with_best == ["none"]
-    assert found.expected == "100% of cells missing (the model knows)"
+    assert found.expected == "100% of values missing (NaN)"
     assert found.verdict == (
-        "two is best under 100% of cells missing (the model knows): accuracy 0.500, "
+        "two is best under 100% of values missing (NaN): accuracy 0.500, "
         "0.500 on clean rows. Not clearly worse: none."
     )
 
@@ -142,7 +142,7 @@ def test_the_robust_one_wins_and_the_same_again():
     )  # fmt: skip
     assert found.best == "dropout"
     assert "guess" not in found.level_with_best
-    assert found.expected == "50% of features deleted (read as zero)"
+    assert found.expected == "50% of values replaced by zero (the model is not told)"
     assert ticks == [(i + 1, 9) for i in range(9)]
     assert np.all(found.fit_seconds > 0)
     assert np.all(found.predict_seconds > 0)

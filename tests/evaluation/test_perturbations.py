@@ -11,9 +11,14 @@ from scipy.stats import binom, chi2
 from noiseproof import DropoutLogisticRegression
 from noiseproof._rows import contain
 from noiseproof.attacks import Attack, FeatureDeletion
-from noiseproof.evaluation import perturbed_scorer, robustness_curve
-from noiseproof.evaluation.perturbations import as_perturbation
-from noiseproof.noise import NOISES, Dropout, Gaussian
+from noiseproof.evaluation import (
+    PERTURBATIONS,
+    MissingColumns,
+    as_perturbation,
+    perturbed_scorer,
+    robustness_curve,
+)
+from noiseproof.noise import NOISES, Dropout, Gaussian, Missing, Outages
 
 SEED = np.random.SeedSequence(5)
 CONTAINERS = {
@@ -73,16 +78,27 @@ def test_features_die_independently():
     assert statistic < chi2.ppf(1 - 1e-6, 7)
 
 
+@pytest.mark.parametrize("perturb", [*PERTURBATIONS, MissingColumns(order="random")])
 @given(
     levels=st.lists(st.floats(0, 1), min_size=2, max_size=2), seed=st.integers(0, 99)
 )
-@settings(max_examples=50, deadline=None)
-def test_what_is_dead_stays_dead_at_higher_levels(levels, seed):
+@settings(max_examples=20, deadline=None)
+def test_what_is_gone_stays_gone_at_higher_levels(perturb, levels, seed):
     low, high = sorted(levels)
-    rows = contain(np.ones((30, 40)), "zero")
-    draw = as_perturbation("delete").draw(rows, np.random.SeedSequence(seed))
-    before = draw(low).copy()
-    assert np.all(draw(high) <= before)
+    if perturb == "delete_count":
+        low, high = int(40 * low), int(40 * high)
+    X = np.random.default_rng(seed).uniform(1, 2, size=(30, 40))
+    rows = contain(X, "nan")
+    found = as_perturbation(perturb).on([f"x{j}" for j in range(40)])
+    if found.takes_groups:
+        found = found.grouped(np.arange(40) // 3)
+    found.check([low, high], rows, "nan")
+    found = found.informed(rows, X[:, 3] > 1.5)
+    draw = found.draw(rows, np.random.SeedSequence(seed))
+    before = np.isnan(draw(low))
+    assert np.all(np.isnan(draw(high)) >= before)
+    assert np.isnan(draw(40 if perturb == "delete_count" else 1)).mean() > 0.9
+    assert not np.isnan(draw(0)).any()
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -249,6 +265,9 @@ class Nameless(Attack):
         (Dropout(), 1.0, r"rate must be in \[0, 1\)"),
         (Gaussian(), -1.0, "scale must be finite and not negative"),
         (FeatureDeletion(), -1.0, "budget"),
+        (Missing(mechanism="mare"), 0.1, "must be 'mcar', 'mar' or 'mnar'"),
+        (Missing({"z": 0.5}), 0.1, "names 'z', but there are 0, 1"),
+        (Outages(length="day"), 0.1, "at least 1; got 'day'"),
         (Nameless(), 1.0, "how strong it is"),
     ],
 )
@@ -291,11 +310,11 @@ def test_missing_is_nan_and_deleted_is_zero(rng):
     np.testing.assert_array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(np.isnan(seen[0]), seen[2] == 0)
     assert 0.35 < np.isnan(seen[0]).mean() < 0.45
-    assert missing.label == as_nan.label == "share of cells missing (the model knows)"
-    assert deleted.label == "share of features deleted (read as zero)"
+    assert missing.label == as_nan.label == "share of values missing (NaN)"
+    assert deleted.label == "share of values replaced by zero (the model is not told)"
     counted = {"deleted_as": "nan", **options}
     curve = robustness_curve(model, X, y, "delete_count", [2], **counted)
-    assert curve.label == "cells missing per row (the model knows)"
+    assert curve.label == "values missing (NaN) per row"
     with pytest.raises(ValueError, match="perturb='missing' levels are probabilities"):
         robustness_curve(model, X, y, "missing", [2], **options)
 

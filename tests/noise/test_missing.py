@@ -58,6 +58,12 @@ def test_safe_files(tmp_path):
     assert_same(noiseproof.load(tmp_path / "noise.npf"), noise)
 
 
+def test_noises_of_files_without_a_mechanism():
+    noise = Missing(0.3)
+    del vars(noise)["mechanism"]
+    assert np.isnan(noise.sample(np.ones((50, 4)), rng=0)).any()
+
+
 def test_bad_input():
     X = np.ones((3, 4))
     with pytest.raises(ValueError, match=r"Missing.rate must be in \[0, 1\]; got 1.5"):

@@ -255,8 +255,7 @@ def contest(
         scoring = "accuracy" if classify else "r2"
     labels = np.asarray(y)
     classes = np.unique(labels) if classify else None
-    perturbation = as_perturbation(perturb)
-    _check(perturbation, level, X, **options)
+    perturb = _checked(as_perturbation(perturb), level, X, labels, **options)
     folds = _folds(cv, X, labels, classify, random_state)
     curve_of = partial(
         robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
@@ -285,25 +284,33 @@ def contest(
     return _with_blend(result, members, classes) if len(members) > 1 else result
 
 
-def _check(
+def _checked(
     perturbation: Perturbation,
     level: float,
     X: Any,
+    y: Any,
     *,
     space: str = "input",
     deleted_as: str = "zero",
     groups: Any = None,
     **_: Any,
-) -> None:
-    """Refuse, before any work, what no contender could be judged by."""
+) -> Perturbation:
+    """Refuse, before any work, what no contender could be judged by.
+
+    What depends on the rows and their labels is settled here, for all folds alike.
+    """
     few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
+    names = feature_names(None, few)
+    if space == "input" and len(np.shape(few)) == 2:
+        perturbation = perturbation.on(names)
+    gone = perturbation.deleted_as or deleted_as
+    tried = perturbation
     if groups is not None:
-        names = feature_names(None, few)
-        labels = Groups.read(groups, names).labels(len(names))
-        perturbation = perturbation.grouped(labels)
-    if space == "input":
-        gone = perturbation.deleted_as or deleted_as
-        perturbation.check([level], contain(few, gone), gone)
+        tried = tried.grouped(Groups.read(groups, names).labels(len(names)))
+    if space == "model":
+        return perturbation
+    tried.check([level], contain(few, gone), gone)
+    return perturbation.informed(contain(canonical(X), gone), y)
 
 
 def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:

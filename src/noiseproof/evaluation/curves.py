@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from noiseproof._charts import Chart, Line, Series
 from noiseproof._docs import shared_docs
 from noiseproof._rows import Container, canonical, contain
-from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import (
     as_scorer,
@@ -30,7 +29,6 @@ from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result, half_width
 from noiseproof.groups import Groups, column_groups, feature_names, features_behind
-from noiseproof.noise import Noise
 
 Array = NDArray[np.float64]
 
@@ -65,7 +63,8 @@ def robustness_curve(
     levels : array-like of floats
         Where to evaluate.
     {groups}
-        For "delete_groups" and "missing_groups". With space="model" all features that a
+        For "delete_groups", "missing_groups", "mar", "mnar", "outages" and objects that
+        take groups and have none. With space="model" all features that a
         pipeline makes of a column belong to it.
     {scoring}
         It must not keep X, which is overwritten by the next draw.
@@ -97,7 +96,8 @@ def robustness_curve(
     >>> robustness_curve(
     ...     fitted, X[900:] / 16, y[900:], "delete", [0, 0.3, 0.6], random_state=0
     ... )
-    accuracy by share of features deleted (read as zero): mean of 10 draws, 95% interval
+    accuracy by share of values replaced by zero (the model is not told): mean of 10
+    draws, 95% interval
     <BLANKLINE>
     level  RidgeClassifier     DropoutSVC
         0    0.887 ± 0.000  0.881 ± 0.000
@@ -111,9 +111,10 @@ def robustness_curve(
     check_fate(deleted_as)
     y = np.asarray(y)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
-    if space == "input" and isinstance(perturb, Noise | Attack) and len(X.shape) == 2:
-        perturb = perturb.on(feature_names(None, X))  # it may have groups by name
     score, perturbation = as_scorer(scoring), as_perturbation(perturb)
+    if space == "input" and len(X.shape) == 2:
+        # it may have groups or rates by name
+        perturbation = perturbation.on(feature_names(None, X))
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
             "X and y must have the same number of rows, at least one; got "
@@ -132,6 +133,7 @@ def robustness_curve(
         stages = [_behind(stage, named, X, groups) for stage in stages]
     for stage in stages:
         stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
+    stages = [stage.informed(y) for stage in stages]
     seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
     order = [name for stage in stages for name in stage.models]
@@ -312,6 +314,10 @@ class _Stage(NamedTuple):
     perturbation: Perturbation
     models: dict[str, Any]
     filled: bool = False  # whether means stand in for NaN
+
+    def informed(self, y: Any) -> _Stage:
+        """The stage whose perturbation knows the rows and their labels."""
+        return self._replace(perturbation=self.perturbation.informed(self.rows, y))
 
 
 def _stages(

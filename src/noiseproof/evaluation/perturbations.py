@@ -8,16 +8,20 @@ and the score at one level does not depend on which others were asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
+from noiseproof._docs import shared_docs
 from noiseproof._rows import Container, values
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import linear_view
-from noiseproof.noise import Noise
+from noiseproof.evaluation.relevance import relevance
+from noiseproof.groups import Groups
+from noiseproof.noise import Missing, Missingness, Noise, Outages
 
 Draw = Callable[[float], Any]
 Seed = np.random.SeedSequence
@@ -32,9 +36,24 @@ class Perturbation:
     label: str = "level"  # what the level means, as an axis says it
     known_label: str | None = None  # the same if lost cells are NaN, so models know
     deleted_as: str | None = None  # what a lost cell becomes; None: as the caller says
-    is_random: bool = True
     white_box: bool = False  # whether it depends on the model
     takes_groups: bool = False  # whether features die by group
+    in_table: bool = True  # whether it acts on a raw table, or behind a scaler
+
+    @property
+    def is_random(self) -> bool:
+        """Whether one draw differs from another."""
+        return True
+
+    @property
+    def rows_alone(self) -> bool:
+        """Whether each row has a draw of its own, independent of the others."""
+        return True
+
+    @property
+    def own_level(self) -> float | None:
+        """The level that it was given with, if any."""
+        return None
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         """One draw: a function from a level to the perturbed X."""
@@ -46,13 +65,26 @@ class Perturbation:
     def grouped(self, labels: Any) -> Perturbation:
         """The perturbation that knows the group of each feature."""
         raise ValueError(
-            "groups are for perturb='delete_groups' and 'missing_groups', and for "
-            "noise and attacks that take groups and have none of their own."
+            "groups are for perturb='delete_groups', 'missing_groups', 'mar', 'mnar' "
+            "and 'outages', and for noise and attacks that take groups and have none "
+            "of their own."
         )
+
+    def on(self, features: Sequence[Any]) -> Perturbation:
+        """The perturbation that knows the features, by name or number."""
+        return self
 
     def against(self, model: Any, y: Any) -> Perturbation:
         """The perturbation that knows this model and these labels."""
         return self
+
+    def informed(self, rows: Container, y: Any) -> Perturbation:
+        """The perturbation that knows these rows and their labels."""
+        return self
+
+    def mean_share(self, level: float) -> float:
+        """The share of all values that is lost at a level which is a share."""
+        return level
 
     def label_if(self, deleted_as: str) -> str:
         """What the level means if this is what a lost cell becomes."""
@@ -69,8 +101,8 @@ class Delete(Perturbation):
     """
 
     name = "delete"
-    label = "share of features deleted (read as zero)"
-    known_label = "share of cells missing (the model knows)"
+    label = "share of values replaced by zero (the model is not told)"
+    known_label = "share of values missing (NaN)"
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         size = int(np.prod(rows.shape))
@@ -108,8 +140,8 @@ class DeleteCount(Perturbation):
     Dekel and Shamir 2008, section 4. A row that has fewer loses them all.
     """
 
-    label = "features deleted per row (read as zero)"
-    known_label = "cells missing per row (the model knows)"
+    label = "values replaced by zero per row (the model is not told)"
+    known_label = "values missing (NaN) per row"
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         rng = np.random.default_rng(seed)
@@ -139,7 +171,7 @@ class DeleteGroups(Perturbation):
     A feature in no group dies by itself.
     """
 
-    label = "share of groups deleted"
+    label = "share of groups replaced by zero (the model is not told)"
     takes_groups = True
     labels: Any = None  # the group of each feature
 
@@ -165,12 +197,172 @@ class DeleteGroups(Perturbation):
 class MissingGroups(DeleteGroups):
     """The same, and the model knows: the entries become NaN."""
 
-    label = "share of groups missing"
+    label = "share of groups missing (NaN)"
     deleted_as = "nan"
+
+
+class MakeMissing(Perturbation):
+    """Values are missing (NaN) as a noise object says, which `makes_missing`."""
+
+    deleted_as = "nan"
+
+    def __init__(self, noise: Missingness):
+        noise.check()
+        self.noise = noise
+        self.label = noise.label
+        self.takes_groups = _takes_groups(noise)
+
+    @property
+    def rows_alone(self) -> bool:
+        return self.noise.rows_alone
+
+    @property
+    def own_level(self) -> float | None:
+        return self.noise.own_level
+
+    def grouped(self, labels: Any) -> Perturbation:
+        if not self.takes_groups:
+            return super().grouped(labels)
+        return MakeMissing(clone(self.noise).set_params(groups=labels))
+
+    def on(self, features: Sequence[Any]) -> Perturbation:
+        return MakeMissing(self.noise.on(features))
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        gone = self.noise.draw(rows, np.random.default_rng(seed))
+        return lambda level: rows.without(gone(level))
+
+    def mean_share(self, level: float) -> float:
+        return self.noise.mean_share(level)
+
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _check_shares(levels, f"{type(self.noise).__name__} noise")
+        self.noise.check_rows(rows)
+
+
+@shared_docs
+class MissingColumns(BaseEstimator, Perturbation):
+    """A share of the columns is missing (NaN) in every row, for curves and contests.
+
+    At a level s the first s of the columns are missing, rounded to a whole number of
+    them. So what is missing at one level is missing at all higher ones. The name
+    "missing_columns" stands for `MissingColumns()`.
+
+    Parameters
+    ----------
+    columns : list, default=None
+        The columns that may go, by name or number; a level is a share of them. None
+        means all.
+    order : {"relevant", "least", "random"}, default="relevant"
+        Which go first: those that tell most about y, those that tell least, or any,
+        drawn anew in each repeat. A column tells as much as its mutual information with
+        y on the rows that are evaluated, whatever the model (of all rows in a contest,
+        so that the same columns go in all folds). It is estimated from counts: a number
+        with more than 30 distinct values is cut into ten parts of equal size, missing
+        values are a part of their own, and what chance is expected to add is taken off.
+
+    {See Also: robustness_curve, contest, recommend}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from noiseproof import DropoutLogisticRegression
+    >>> from noiseproof.evaluation import MissingColumns, robustness_curve
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = make_pipeline(StandardScaler(), DropoutLogisticRegression(0.3))
+    >>> model = model.fit(X[::2], y[::2])
+    >>> curves = [
+    ...     robustness_curve(model, X[1::2], y[1::2], MissingColumns(order=order), 0.5)
+    ...     for order in ("relevant", "least")
+    ... ]
+    >>> [round(curve.mean.item(), 2) for curve in curves]
+    [0.65, 0.95]
+    """
+
+    deleted_as = "nan"
+    _places: Any = None  # the columns that may go, by number
+    _width = 0  # number of all columns
+    _ranked = False  # whether they are in the order in which they go
+
+    def __init__(self, columns: Any = None, order: str = "relevant"):
+        self.columns = columns
+        self.order = order
+
+    @property
+    def is_random(self) -> bool:
+        return self.order == "random"
+
+    @property
+    def rows_alone(self) -> bool:
+        return self.order != "random"
+
+    @property
+    def own_level(self) -> float | None:
+        return None if self.columns is None else 1.0
+
+    def label_if(self, deleted_as: str) -> str:
+        which = "columns" if self.columns is None else "the named columns"
+        return f"share of {which} missing (NaN), {_ORDERS.get(self.order)}"
+
+    def on(self, features: Sequence[Any]) -> Self:
+        if self._places is not None:  # they are known
+            return self
+        named = {"missing columns": self.columns}
+        every = np.arange(len(features))
+        places = every if self.columns is None else Groups.read(named, features)[0]
+        return self._with(places, len(features))
+
+    def informed(self, rows: Container, y: Any) -> Perturbation:
+        if self._places is None:  # behind a scaler columns have numbers only
+            return self.on(range(rows.table_shape[1])).informed(rows, y)
+        if self._ranked or self.order == "random":
+            return self
+        told = relevance(rows, y)[self._places]
+        order = np.argsort(told if self.order == "least" else -told, kind="stable")
+        return self._with(self._places[order], self._width, True)
+
+    def _with(self, places: Any, width: int, ranked: bool = False) -> Self:
+        found = clone(self)
+        found._places, found._width, found._ranked = places, width, ranked
+        return found
+
+    def mean_share(self, level: float) -> float:
+        return level * len(self._places) / self._width
+
+    def draw(self, rows: Container, seed: Seed) -> Draw:
+        places = self._places
+        if self.order == "random":
+            places = np.random.default_rng(seed).permutation(places)
+
+        def at(level: float) -> Any:
+            gone = places[: int(level * len(places) + 0.5)]
+            return rows.without(rows.of_columns(gone))
+
+        return at
+
+    def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
+        _check_shares(levels, "missing columns")
+        if self.order not in _ORDERS:
+            raise ValueError(
+                "MissingColumns.order must be 'relevant', 'least' or 'random'; got "
+                f"{self.order!r}."
+            )
+        rows.column(0)  # refuses images
+
+
+_ORDERS = {
+    "relevant": "the most relevant first",
+    "least": "the least relevant first",
+    "random": "in random order",
+}
 
 
 class AddNoise(Perturbation):
     """A noise object at another level: `noise.at(level).sample(X)`."""
+
+    in_table = False
 
     def __init__(self, noise: Noise):
         self.noise = noise
@@ -181,6 +373,9 @@ class AddNoise(Perturbation):
         if not self.takes_groups:
             return super().grouped(labels)
         return AddNoise(clone(self.noise).set_params(groups=labels))
+
+    def on(self, features: Sequence[Any]) -> Perturbation:
+        return AddNoise(self.noise.on(features))
 
     def draw(self, rows: Container, seed: Seed) -> Draw:
         X = rows.numbers()
@@ -203,6 +398,7 @@ class WhiteBoxAttack(Perturbation):
 
     is_random = False
     white_box = True
+    in_table = False
 
     def __init__(self, attack: Attack, target: Any = None):
         self.attack, self.target = attack, target
@@ -214,6 +410,9 @@ class WhiteBoxAttack(Perturbation):
             return super().grouped(labels)
         attack = clone(self.attack).set_params(groups=labels)
         return WhiteBoxAttack(attack, self.target)
+
+    def on(self, features: Sequence[Any]) -> Perturbation:
+        return WhiteBoxAttack(self.attack.on(features), self.target)
 
     def against(self, model: Any, y: Any) -> Perturbation:
         view = linear_view(model)
@@ -231,12 +430,16 @@ class WhiteBoxAttack(Perturbation):
             self.attack.at(level).margin_drop(X, [1], np.zeros(X.shape[1]))
 
 
-PERTURBATIONS: dict[str, type[Perturbation]] = {
+PERTURBATIONS: dict[str, Callable[[], Perturbation]] = {
     "delete": Delete,
     "delete_count": DeleteCount,
     "missing": MissingCells,
     "delete_groups": DeleteGroups,
     "missing_groups": MissingGroups,
+    "missing_columns": MissingColumns,
+    "mar": partial(MakeMissing, Missing(mechanism="mar")),
+    "mnar": partial(MakeMissing, Missing(mechanism="mnar")),
+    "outages": partial(MakeMissing, Outages()),
 }
 
 
@@ -245,7 +448,7 @@ def as_perturbation(perturb: Any) -> Perturbation:
     if isinstance(perturb, str) and perturb in PERTURBATIONS:
         return PERTURBATIONS[perturb]()
     if isinstance(perturb, Noise):
-        return AddNoise(perturb)
+        return MakeMissing(perturb) if perturb.makes_missing else AddNoise(perturb)
     if isinstance(perturb, Attack):
         return WhiteBoxAttack(perturb)
     if isinstance(perturb, Perturbation):

@@ -1,4 +1,4 @@
-"""Scorers that tune a model for the noise to come."""
+"""Scorers that tune a model for the noise to come, or for what can be proven."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from noiseproof._docs import shared_docs
+from noiseproof.evaluation.certificates import certify
 from noiseproof.evaluation.curves import robustness_curve
 
 
@@ -93,3 +94,74 @@ class PerturbedScorer(BaseEstimator):
 
 
 perturbed_scorer = PerturbedScorer  # called like scikit-learn's make_scorer
+
+
+@shared_docs
+class CertifiedScorer(BaseEstimator):
+    """A scorer for `GridSearchCV`: the accuracy that is proven at a budget.
+
+    So a grid search picks the parameters, such as the partition and the vote of a
+    `PartitionEnsemble`, of which most can be proven, by training rows that are held
+    out. Any model that `certify` takes will do. If the score is 0.5 or more, the median
+    row is right after every change of `budget` features.
+
+    Parameters
+    ----------
+    budget : float
+        What may be changed or deleted.
+    missing : bool, default=False
+        For a model that votes: whether features go missing instead of being changed to
+        whatever values.
+    {tolerance, space}
+
+    {See Also: certify, PartitionEnsemble}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from noiseproof import PartitionEnsemble
+    >>> from noiseproof.evaluation import certified_scorer
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = GridSearchCV(
+    ...     PartitionEnsemble(n_parts=11),
+    ...     {"vote": ["majority", "pairwise", "run-off"]},
+    ...     scoring=certified_scorer(2),
+    ...     cv=2,
+    ... )
+    >>> search.fit(X / 16, y).best_params_
+    {'vote': 'pairwise'}
+    """
+
+    def __init__(
+        self,
+        budget: float,
+        *,
+        missing: bool = False,
+        tolerance: Any = None,
+        space: str = "input",
+    ):
+        self.budget = budget
+        self.missing = missing
+        self.tolerance = tolerance
+        self.space = space
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Certified accuracy of a fitted estimator on X.
+
+        Parameters
+        ----------
+        estimator : model
+            A fitted model that `certify` takes.
+        {held out X, true y}
+
+        Returns
+        -------
+        score : float
+            Share of rows that are right, and stay so within the budget.
+        """
+        found = certify(estimator, X, y, space=self.space, tolerance=self.tolerance)
+        return float(found.accuracy_at(self.budget, missing=self.missing))
+
+
+certified_scorer = CertifiedScorer

@@ -8,6 +8,9 @@ from noiseproof.noise.dropout import as_noise as as_noise
 from noiseproof.noise.gaussian import Gaussian
 from noiseproof.noise.laplace import Laplace
 from noiseproof.noise.missing import Missing
+from noiseproof.noise.missing_like import MissingLike
+from noiseproof.noise.missingness import Missingness as Missingness
+from noiseproof.noise.outages import Outages
 from noiseproof.noise.poisson import Poisson
 
 NOISES: dict[str, type[Noise]] = {
@@ -16,16 +19,24 @@ NOISES: dict[str, type[Noise]] = {
     "laplace": Laplace,
     "poisson": Poisson,
 }
-
+# these have no mean to train with, so the Dropout estimators cannot take them
+MISSINGNESS: dict[str, type[Missingness]] = {
+    "missing": Missing,
+    "like": MissingLike,
+    "outages": Outages,
+}
 
 __all__ = [
+    "MISSINGNESS",
     "NOISES",
     "Cumulants",
     "Dropout",
     "Gaussian",
     "Laplace",
     "Missing",
+    "MissingLike",
     "Noise",
+    "Outages",
     "Poisson",
     "VarianceLaw",
 ]

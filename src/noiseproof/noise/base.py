@@ -88,11 +88,17 @@ class Noise(BaseEstimator):
     is_additive: ClassVar[bool] = False
     is_gaussian: ClassVar[bool] = False
     is_scaling: ClassVar[bool] = False  # whether what survives it is scaled up
+    makes_missing: ClassVar[bool] = False  # whether it writes NaN and nothing else
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
         """Suitable levels for a curve, starting at 0."""
         return self._levels
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether what happens to a row depends on the others, or on their order."""
+        return False
 
     @property
     def level(self) -> float | Array:

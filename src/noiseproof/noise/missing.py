@@ -1,37 +1,69 @@
-"""Holes: a cell goes missing, and one knows it."""
+"""Values go missing, and one knows it: at random, by another value, or by their own."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noiseproof._docs import shared_docs
-from noiseproof._rows import Array
-from noiseproof.noise.base import Cumulants, GroupedNoise, VarianceLaw
+from noiseproof._rows import Array, Container, contain
+from noiseproof.noise.missingness import Draw, RatedMissingness, below_one
+
+_ODDS = 100.0  # of the largest value to be missing, by those of the smallest
+_HOW = {
+    "mcar": "",
+    "mar": ", more often where another column is large",
+    "mnar": ", more often where they are large",
+}
+_NEVER = 2.0  # no rate is as large
 
 
 @shared_docs
-class Missing(GroupedNoise):
-    """Each feature is NaN with probability q, else as it is; nothing is rescaled.
+class Missing(RatedMissingness):
+    """Values are missing (NaN) at some rate, and the others stay as they are.
 
     For `CorruptedCopies` around models that take NaN, such as boosted trees, which so
-    learn where rows with holes belong. It has no mean and no variance, so the Dropout
-    estimators refuse it: to them a missing feature adds nothing, which is what
-    `Dropout` trains for. It is in no registry of noises for that reason.
+    learn where rows with missing values belong, and for curves, contests and
+    recommendations. The Dropout estimators refuse it: to them a missing feature adds
+    nothing, which is what `Dropout` trains for.
+
+    With `mechanism="mar"` or `"mnar"` the probability depends on the rank of a driving
+    value in its column: with u from 0 (the smallest value) to 1 (the largest), and a
+    rate q, the odds of being missing are
+
+        100^(u - 1/2) (100^q - 1) / (100^(1/2) - 100^(q - 1/2)).
+
+    So they are 100 times as high for the largest value as for the smallest, and the
+    mean probability over a column is exactly q. Equal values share their ranks: their
+    probability is the mean over them. Text is ordered alphabetically, and ordered
+    categories by their order. Where the driving value is missing itself the probability
+    is q.
 
     Parameters
     ----------
-    rate : float or array of shape (n_features,) or (n_groups,), default=0.5
-        Probability q, in [0, 1]. With groups there may be one for each group, if every
-        feature is in one; one for each feature must be the same within a group.
+    rate : float, array of shape (n_features,) or (n_groups,), or dict, default=0.5
+        Share of the values that is missing, in [0, 1], or one for each column. With
+        groups there may be one for each group, if every feature is in one; one for each
+        feature must be the same within a group. A dictionary gives rates by the names
+        of columns (or of groups); the others are never missing. In a curve the level is
+        the largest of these rates, and the others are in proportion.
     {groups}
+    mechanism : {"mcar", "mar", "mnar"}, default="mcar"
+        "mcar" (missing completely at random): nothing else matters. "mar" (missing at
+        random): one column drives all others and is never missing itself. It is drawn
+        anew for each draw, from the columns of rate 0 if there are any, and rather from
+        those that vary and are complete. "mnar" (missing not at random): the value
+        itself drives. With groups the mean rank of its values counts for a group.
 
     See Also
     --------
+    MissingLike : The patterns of other rows.
+    Outages : Columns fail over many rows in turn.
     Dropout : Zero in place of NaN.
-    noiseproof.CorruptedCopies : Trains on copies with missing cells.
+    noiseproof.CorruptedCopies : Trains on copies with missing values.
+    noiseproof.evaluation.robustness_curve : Scores models at several rates.
 
     Examples
     --------
@@ -41,30 +73,107 @@ class Missing(GroupedNoise):
     array([[ 1.,  1., nan],
            [nan, nan, nan],
            [ 1.,  1.,  1.]])
+    >>> X = np.arange(100_000.0).reshape(-1, 1)
+    >>> gone = np.isnan(Missing(0.3, mechanism="mnar").sample(X, rng=0))
+    >>> [round(float(part.mean()), 1) for part in (gone, gone[:50_000], gone[50_000:])]
+    [0.3, 0.1, 0.5]
     """
 
-    is_additive = True  # as additive noise, it would fill the zeros of a sparse matrix
+    mechanism: str = "mcar"  # also of noises saved before there were others
 
-    def __init__(self, rate: float | ArrayLike = 0.5, groups: Any = None):
+    def __init__(
+        self,
+        rate: float | ArrayLike | Any = 0.5,
+        groups: Any = None,
+        mechanism: str = "mcar",
+    ):
         self.rate = rate
         self.groups = groups
+        self.mechanism = mechanism
 
-    def variance_law(self) -> VarianceLaw:
-        raise TypeError(_NO_MOMENTS)
+    @property
+    def _how(self) -> str:
+        return _HOW[self.mechanism]
 
-    def cumulants(self, x: Array, t: Array) -> Cumulants:
-        raise TypeError(_NO_MOMENTS)
+    @property
+    def needs_all_rows(self) -> bool:
+        return self.mechanism != "mcar"
 
-    def _struck(self, x: Array, chances: Array) -> Array:
-        return np.where(chances < self.level, np.nan, x)
+    @property
+    def rows_alone(self) -> bool:
+        return self.mechanism != "mar"  # one column drives all rows of a draw
+
+    def draw(self, rows: Container, rng: np.random.Generator) -> Draw:
+        n, d = rows.table_shape
+        groups = self.group_labels(d)
+        if groups is not None:
+            # a table with a column per group, whose values are missing one by one
+            alike = np.broadcast_to(0.0, (n, int(groups.max()) + 1))
+            table = alike if self.mechanism == "mcar" else rows.standing(groups)
+            one_by_one = Missing(self._by_group(groups), None, self.mechanism)
+            gone = one_by_one.draw(contain(table, "nan"), rng)
+            return lambda level: rows.of_groups(gone(level), groups)
+        reached = self._reached(rows, rng)
+        return lambda level: (
+            reached < np.broadcast_to(self._rates(level), d)[rows.features]
+        )
+
+    def _by_group(self, groups: NDArray[np.intp]) -> Any:
+        """The rate, or that of each group."""
+        own, first = self.level, np.unique(groups, return_index=True)[1]
+        return own if isinstance(own, float) else own[first]
+
+    def _reached(self, rows: Container, rng: np.random.Generator) -> Array:
+        """The rate above which each entry is missing."""
+        if self.mechanism == "mcar":
+            return rng.random(rows.shape)
+        found = np.empty(rows.shape)
+        driver = self._driver(rows, rng) if self.mechanism == "mar" else None
+        for entries, low, high in rows.spans(driver):
+            place = low + (high - low) * rng.random(len(low))
+            found[entries] = _rate_reached(place, rng.random(len(low)))
+        if driver is not None:
+            found[rows.of_columns(np.array([driver]))] = _NEVER
+        return found
+
+    def _driver(self, rows: Container, rng: np.random.Generator) -> int:
+        """The column that drives the others."""
+        rates = np.broadcast_to(self.level, rows.table_shape[1])
+        never = np.flatnonzero(rates == 0)
+        order = rng.permutation(never if len(never) else len(rates)).tolist()
+        for j in order:
+            x = rows.column(j)[0]
+            if x.min(initial=np.inf) < x.max(initial=-np.inf):  # nor is any missing
+                return int(j)
+        return int(order[0])
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
+        """Raise one clear sentence if rates, groups and features do not fit."""
+        if self.mechanism not in _HOW:
+            raise ValueError(
+                "Missing.mechanism must be 'mcar', 'mar' or 'mnar'; got "
+                f"{self.mechanism!r}."
+            )
         super().check(n_features, minimum)
-        if np.any(np.asarray(self.level) > 1):
-            raise ValueError(f"Missing.rate must be in [0, 1]; got {self.rate!r}.")
+
+    def check_rows(self, rows: Container) -> None:
+        super().check_rows(rows)
+        if self.mechanism == "mcar":
+            return
+        rows.column(0)  # refuses images
+        d = rows.table_shape[1]
+        groups = self.group_labels(d)
+        if self.mechanism == "mar" and (d if groups is None else groups.max() + 1) < 2:
+            raise ValueError(
+                "Missing.mechanism='mar' needs another column, or group of columns, "
+                "which stays observed; X has one only."
+            )
 
 
-_NO_MOMENTS = (
-    "Missing writes NaN, which has no mean to train with; use it with CorruptedCopies, "
-    "or Dropout here: to this estimator a missing feature adds nothing."
-)
+def _rate_reached(place: Array, chance: Array) -> Array:
+    """The rate at which the probability of a value at this rank rises to the chance.
+
+    The inverse in q of what the docstring of `Missing` says.
+    """
+    odds, root = chance / (1 - chance) * _ODDS ** (0.5 - place), np.sqrt(_ODDS)
+    return below_one(np.log((1 + odds * root) / (1 + odds / root)) / np.log(_ODDS))
