@@ -628,3 +628,45 @@ def calibration_error(p, truth):
         abs(p[bins == b].mean() - truth[bins == b].mean()) * np.mean(bins == b)
         for b in np.unique(bins)
     )
+
+
+@name("law", [Donors(), Donors(corrected=False), JointGaussian()], ids=repr)
+def test_standard_deviations_do_not_shrink_far_from_the_data(law):
+    """Of Gaussian rows it is the same everywhere, also twelve deviations away."""
+    rng = np.random.default_rng(2)
+    root = rng.normal(size=(4, 4)) / 2 + 0.3 * np.eye(4)
+    X, S, w = rng.normal(size=(1500, 4)) @ root, root.T @ root, [3.0, -2.0, 4.0, 1.0]
+    fitted = AverageOverMissing(LinearRegression(), law, n_calibration=0).fit(X, X @ w)
+    left = S[1:, 1:] - np.outer(S[1:, 0], S[0, 1:]) / S[0, 0]
+    true = np.sqrt(w[1:] @ left @ w[1:])
+    far = np.full((9, 4), np.nan)
+    far[:, 0] = np.sqrt(S[0, 0]) * np.array([-12, -8, -6, -4, 0, 4, 6, 8, 12])
+    fitted.linear_ = None  # or there would be no draws
+    std = fitted.predict(far, return_std=True)[1]
+    assert np.all((0.6 * true < std) & (std < 1.5 * true))
+
+
+@name("law", [Donors(), Donors(n_donors=1), JointGaussian()], ids=repr)
+def test_standard_deviations_of_one_draw(law, rng):
+    X = rng.normal(size=(500, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    model = RandomForestRegressor(10, random_state=0)
+    fitted = AverageOverMissing(model, law, n_draws=1, n_calibration=0).fit(X, y)
+    row = np.array([[0.0, np.nan, np.nan]])
+    mean, std = fitted.predict(row, return_std=True)
+    np.testing.assert_array_equal(mean, fitted.predict(row))
+    assert 0.6 * 13**0.5 < std < 1.4 * 13**0.5
+
+
+@name("d", [4, 40])
+def test_wide_draws_of_a_gaussian_have_its_covariance(d, rng):
+    """All of it, up to 25 columns; of more the sizes are about right."""
+    X = rng.normal(size=(2000, d)) @ rng.normal(size=(d, d))
+    law = JointGaussian(shrinkage=0.0).fit(X)
+    row = X[:1].copy()
+    row[0, : d - 1] = np.nan
+    drawn, weights, _ = law.draws(row, 2, wide=True)
+    w = np.r_[rng.normal(size=d - 1), 0.0]
+    found = weights @ (drawn @ w - weights @ drawn @ w) ** 2
+    true = law.scores(row, w[None], np.zeros(1))[1][0, 0, 0]
+    assert found == pytest.approx(true, rel=1e-6 if d == 4 else 0.5)

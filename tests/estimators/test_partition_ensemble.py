@@ -1,34 +1,29 @@
 """`PartitionEnsemble`: its parts, its votes, and that no certificate is beaten."""
 
 import pickle
-from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from nearest import by_change, by_deletion, grid
+from sklearn.base import is_classifier, is_regressor
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import noiseproof
 from noiseproof import DropoutLogisticRegression, PartitionEnsemble
-from noiseproof.estimators.partition_ensemble import (
-    budget_of_abstentions,
-    budget_of_changes,
-    deal,
-    likeness,
-    preferences,
-    separation,
-)
+from noiseproof.estimators.dealing import deal, likeness, middle, separation, tenths
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -39,75 +34,25 @@ def made(rng, n=120, d=12, classes=3):
     return X, y
 
 
-# --- votes -------------------------------------------------------------------------
-
-
-def tables(n_parts, n_classes):
-    """All tables of votes; the last value means that a part abstains."""
-    votes = grid(np.arange(n_classes + 1), n_parts)
-    counts = np.stack([(votes == c).sum(axis=1) for c in range(n_classes)]).T
-    return counts, counts.argmax(axis=1).reshape((n_classes + 1,) * n_parts)
-
-
-@pytest.mark.parametrize("n_classes", [1, 2, 3, 4])
-@pytest.mark.parametrize("n_parts", [1, 2, 3, 4, 5, 6, 7])
-def test_budgets_of_all_tables_of_votes(n_parts, n_classes):
-    """130,000 tables, ties and abstentions among them, against brute force."""
-    counts, winners = tables(n_parts, n_classes)
-    by_brute_force = by_change(winners, range(n_parts)).ravel()
-    np.testing.assert_array_equal(budget_of_changes(counts), by_brute_force)
-    by_brute_force = by_deletion(winners, range(n_parts)).ravel()
-    np.testing.assert_array_equal(budget_of_abstentions(counts), by_brute_force)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_parts", "n_classes"), [(11, 2), (9, 3), (8, 5), (7, 6)])
-def test_budgets_of_more_tables(n_parts, n_classes):
-    test_budgets_of_all_tables_of_votes(n_parts, n_classes)
-
-
-@pytest.mark.parametrize(("n_parts", "n_classes"), [(4, 2), (3, 3)])
-def test_brute_force_by_an_even_simpler_one(n_parts, n_classes):
-    _, winners = tables(n_parts, n_classes)
-    change, deletion = (f(winners, range(n_parts)) for f in (by_change, by_deletion))
-    points = list(product(range(n_classes + 1), repeat=n_parts))
-    for a in points:
-        others = [b for b in points if winners[b] != winners[a]]
-        moves = [sum(i != j for i, j in zip(a, b, strict=True)) for b in others]
-        assert change[a] == min(moves)
-        losses = [
-            move
-            for move, b in zip(moves, others, strict=True)
-            if all(j in (i, n_classes) for i, j in zip(a, b, strict=True))
-        ]
-        assert deletion[a] == min(losses, default=np.inf)
-
-
-@pytest.mark.parametrize(("n_parts", "n_classes"), [(1, 4), (2, 4), (3, 3), (5, 3)])
-def test_budgets_of_all_tables_of_rankings(n_parts, n_classes):
-    """Pairwise comparisons: never beaten, and reached by most of the tables."""
-    rankings = np.array(list(permutations(range(n_classes))), dtype=float)
-    table = np.concatenate([preferences(rankings), np.zeros((1, n_classes, n_classes))])
-    votes = grid(np.arange(len(table)), n_parts)
-    worth = table[votes].sum(axis=1).min(axis=2).astype(int)
-    winners = worth.argmax(axis=1).reshape((len(table),) * n_parts)
-    change, deletion = (f(winners, range(n_parts)) for f in (by_change, by_deletion))
-    assert np.all(budget_of_changes(worth) <= change.ravel())
-    assert np.all(budget_of_abstentions(worth) <= deletion.ravel())
-    assert np.mean(budget_of_changes(worth) == change.ravel()) > 0.8
+# --- ways of voting ----------------------------------------------------------------
 
 
 def test_two_classes_are_compared_as_they_are_counted(rng):
     X, y = made(rng, classes=2)
     one = PartitionEnsemble(TREE, 4).fit(X, y)
-    other = PartitionEnsemble(TREE, 4, vote="pairwise").fit(X, y)
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    for vote in ("pairwise", "run-off"):
+        other = PartitionEnsemble(TREE, 4, vote=vote).fit(X, y)
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+        for name in ("budget", "deletion_budget"):
+            budgets = [getattr(m.certify_votes(X), name) for m in (one, other)]
+            np.testing.assert_array_equal(*budgets)
 
 
-def test_parts_that_have_not_met_a_class_rank_it_last(rng):
+@pytest.mark.parametrize("vote", ["pairwise", "run-off"])
+def test_parts_that_have_not_met_a_class_rank_it_last(vote, rng):
     X, y = made(rng)
     X[y == 2, 0] = np.nan
-    model = PartitionEnsemble(GaussianNB(), 3, vote="pairwise").fit(X, y)
+    model = PartitionEnsemble(GaussianNB(), 3, vote=vote).fit(X, y)
     assert sorted(len(m.classes_) for m in model.estimators_) == [2, 3, 3]
     assert model.score(X, y) > 0.9
 
@@ -118,6 +63,9 @@ VALUES = [0.0, 1.0, 2.0, np.nan]
 CASES = [
     ("pairwise", TREE, "abstain", None, "pairwise"),
     ("pairwise-that-reads-nan", TREE, "estimator", None, "pairwise"),
+    ("run-off", TREE, "abstain", None, "run-off"),
+    ("run-off-that-reads-nan", TREE, "estimator", None, "run-off"),
+    ("run-off-of-groups", GaussianNB(), "abstain", [[0, 1], [3, 5]], "run-off"),
     ("trees", TREE, "abstain", None, "majority"),
     ("trees-that-read-nan", TREE, "estimator", None, "majority"),
     ("neighbours", KNeighborsClassifier(3), "abstain", None, "majority"),
@@ -151,7 +99,7 @@ def check_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng, n_p
     assert np.all(found.budget <= change)
     assert np.all(found.deletion_budget <= deletion)
     assert np.all(found.budget <= found.deletion_budget)
-    if on_missing == "abstain" and vote == "majority":
+    if on_missing == "abstain" and vote != "pairwise":
         # one cell of each part that must fall silent is enough
         np.testing.assert_array_equal(found.deletion_budget, deletion)
 
@@ -161,7 +109,7 @@ def check_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng, n_p
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
 def test_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng):
-    """4,096 rows for each of five models a case: 184,320 in all."""
+    """4,096 rows for each of five models a case: 245,760 in all."""
     for n_parts in (2, 3, 4, 5, 6):
         check_no_certificate_is_beaten(
             estimator, on_missing, groups, vote, rng, n_parts
@@ -198,6 +146,101 @@ def test_ties_go_to_the_first_class_and_silence_too():
     assert found.unit == "features"
 
 
+# --- medians -----------------------------------------------------------------------
+
+STUMPS = DecisionTreeRegressor(max_depth=2, random_state=0)
+
+
+@pytest.mark.parametrize("on_missing", ["abstain", "estimator"])
+@pytest.mark.parametrize("groups", [None, [[0, 1], [2, 5]]])
+@pytest.mark.parametrize("estimator", [STUMPS, KNeighborsRegressor(3)])
+def test_no_certificate_of_a_median_is_beaten(estimator, groups, on_missing, rng):
+    """All values and NaN on a grid, even and odd numbers of parts: brute force."""
+    for n_parts in (1, 2, 3, 4, 5):
+        X = rng.choice(VALUES[:3], size=(60, 6))
+        y = np.round(X @ rng.integers(-2, 3, size=6) + rng.normal(size=60))
+        model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing).fit(X, y)
+        rows = grid(VALUES, 6)
+        wanted, tolerance = rng.choice(y), rng.choice([0.5, 1.0, 2.0])
+        prediction = model.predict(rows)
+        inside = np.abs(prediction - wanted) <= tolerance
+        axes = [tuple(group) for group in groups or []]
+        axes += [j for j in range(6) if not any(j in group for group in axes)]
+        change, deletion = (
+            np.where(inside, f(inside.reshape((4,) * 6), axes).ravel(), 0)
+            for f in (by_change, by_deletion)
+        )
+        found = model.certify_votes(rows, np.full(len(rows), wanted), tolerance)
+        np.testing.assert_array_equal(found.prediction, prediction)
+        np.testing.assert_array_equal(found.budget > 0, inside)
+        assert np.all(found.budget <= change)
+        assert np.all(found.deletion_budget <= deletion)
+        if on_missing == "abstain":
+            np.testing.assert_array_equal(found.deletion_budget, deletion)
+
+
+def test_medians_by_hand():
+    X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [2.0, 5.0, 1.0]] * 4)
+    y = np.array([0.0, 1.0, 7.0] * 4)
+    model = PartitionEnsemble(DecisionTreeRegressor(), 3).fit(X, y)
+    assert model.middle_ == 1.0
+    by_part = dict(zip([part[0] for part in model.parts_], range(3), strict=True))
+    answers = model.votes([[2.0, 0.0, 1.0], [np.nan, 5.0, 1.0]])
+    order = [by_part[j] for j in range(3)]
+    np.testing.assert_allclose(answers[:, order], [[7, 0.5, 8 / 3], [np.nan, 7, 8 / 3]])
+    nan = np.nan
+    rows = [[2, 0, 1], [nan, 5, 1], [nan, nan, 1], [nan] * 3, [nan, 0, 1]]
+    found = model.certify_votes(rows, [2.5] * 5, 1.5)
+    expected = [8 / 3, 8 / 3, 8 / 3, 1.0, 1.0]  # of two, the nearest to the middle
+    np.testing.assert_allclose(found.prediction, expected)
+    np.testing.assert_array_equal(model.predict(rows), found.prediction)
+    np.testing.assert_array_equal(found.budget, [1, 1, 1, 1, 1])
+    np.testing.assert_array_equal(found.deletion_budget, [2, 1, np.inf, np.inf, 1])
+
+
+def test_regressors_have_the_manners_of_regressors(rng):
+    X = rng.normal(size=(200, 8))
+    y = X.sum(axis=1) + 0.1 * rng.normal(size=200)
+    model = PartitionEnsemble(Ridge(), 3, random_state=0).fit(X, y)
+    assert is_regressor(model)
+    assert not is_classifier(model)
+    assert not hasattr(model, "predict_proba")
+    assert model.score(X, y) == r2_score(y, model.predict(X))
+    np.testing.assert_array_equal(model.predict(X), np.median(model.votes(X), axis=1))
+    around = model.certify_votes(X, tolerance=0.5)
+    same = model.certify_votes(X, model.predict(X), 0.5)
+    np.testing.assert_array_equal(around.budget, same.budget)
+    by_row = model.certify_votes(X, y, np.abs(y))
+    assert not np.array_equal(by_row.budget, around.budget)
+    with pytest.raises(ValueError, match="of a regressor need a tolerance"):
+        model.certify_votes(X, y)
+    voters = PartitionEnsemble(TREE, 3).fit(X, y > 0)
+    with pytest.raises(ValueError, match="tolerance is for regressors"):
+        voters.certify_votes(X, tolerance=1.0)
+    weights = rng.integers(0, 3, size=200)
+    weighted = PartitionEnsemble(Ridge(), 4).fit(X, y, sample_weight=weights)
+    again = np.repeat(np.arange(200), weights)
+    repeated = PartitionEnsemble(Ridge(), 4).fit(X[again], y[again])
+    assert weighted.middle_ == repeated.middle_
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X))
+    X[:, 0] = np.nan
+    with pytest.raises(ValueError, match="has only 0 training rows without missing"):
+        model.fit(X, y)
+
+
+def test_tenths_and_the_middle_of_targets(rng):
+    y = rng.permutation(np.arange(100.0))
+    np.testing.assert_array_equal(tenths(y, None), y // 10)
+    assert middle(y, None) == 49
+    y = rng.choice([0.0, 1.0, 5.0], size=60)
+    weights = rng.integers(0, 4, size=60)
+    again = np.repeat(np.arange(60), weights)
+    expected = tenths(y[again], None)
+    np.testing.assert_array_equal(tenths(y, weights.astype(float))[again], expected)
+    assert middle(y, weights.astype(float)) == middle(y[again], None)
+    assert tenths(np.ones(5), None).tolist() == [0] * 5
+
+
 # --- parts -------------------------------------------------------------------------
 
 
@@ -219,6 +262,24 @@ def test_dealing_by_hand():
     copies = np.kron(np.ones((2, 2)), np.eye(2))  # of 0 and 1 are 2 and 3
     part = deal(np.array([4.0, 3.0, 2.0, 1.0]), 2, copies)
     np.testing.assert_array_equal(part, [0, 1, 1, 0])
+
+
+def test_strides_and_parts_of_ones_own(rng):
+    X, y = made(rng)
+    parts = PartitionEnsemble(TREE, 5, partition="strides").fit(X, y).parts_
+    assert [part.tolist() for part in parts] == [
+        [0, 5, 10], [1, 6, 11], [2, 7], [3, 8], [4, 9]
+    ]  # fmt: skip
+    labels = list("aabbccddeeff")
+    pairs = PartitionEnsemble(TREE, 4, labels, partition="strides").fit(X, y).parts_
+    assert [part.tolist() for part in pairs] == [
+        [0, 1, 8, 9], [2, 3, 10, 11], [4, 5], [6, 7]
+    ]  # fmt: skip
+    own = PartitionEnsemble(TREE, partition=[7, 7, 7, 3] * 3).fit(X, y)
+    assert [part.tolist() for part in own.parts_] == [
+        [3, 7, 11], [0, 1, 2, 4, 5, 6, 8, 9, 10]
+    ]  # fmt: skip
+    assert own.certify_votes(X).unit == "features"
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
@@ -384,7 +445,28 @@ def test_parts_can_be_fitted_side_by_side(rng):
 @pytest.mark.parametrize(
     ("options", "kind", "sentence"),
     [
-        ({"estimator": Ridge()}, TypeError, "needs a classifier; Ridge is not one"),
+        (
+            {"estimator": KMeans()},
+            TypeError,
+            "needs a classifier or a regressor; KMeans is neither",
+        ),
+        (
+            {"estimator": Ridge(), "vote": "run-off"},
+            TypeError,
+            "vote='run-off' is for classifiers, and Ridge is a regressor",
+        ),
+        ({"partition": "columns"}, ValueError, "partition"),
+        (
+            {"partition": [0, 1, 1]},
+            ValueError,
+            "the number of a part for each of the 12 features",
+        ),
+        ({"partition": np.zeros(12)}, ValueError, "got an array of float64"),
+        (
+            {"partition": [0, 1] * 6, "groups": [[2, 4], [6, 7]]},
+            ValueError,
+            r"The group of features \[6, 7\] is in several parts",
+        ),
         (
             {"estimator": LinearSVC(), "vote": "pairwise"},
             TypeError,

@@ -4,8 +4,8 @@ from inspect import signature
 
 import numpy as np
 import pytest
-from problems import dataset
-from sklearn.tree import DecisionTreeClassifier
+from problems import dataset, kind
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof import mutual_info_values
@@ -38,7 +38,8 @@ def _learn(model, method, X, y, weights):
 def test_bad_weights(model, method, weight, message, rng):
     X, y = dataset(model, rng)
     if hasattr(model, "estimator"):
-        model.set_params(estimator=DecisionTreeClassifier())  # which takes any weights
+        trees = {"regressor": DecisionTreeRegressor()}  # which take any weights
+        model.set_params(estimator=trees.get(kind(model), DecisionTreeClassifier()))
     weights = np.full(len(y), weight)
     weights[1:] = 0 if weight == 0 else 1
     with pytest.raises(ValueError, match=message):

@@ -4,12 +4,13 @@ import pytest
 from problems import marginal_models
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from noiseproof.estimators import ESTIMATORS
+from noiseproof.estimators import ESTIMATORS, DropoutRidge, PartitionEnsemble
 
 _VARIANTS = [p.values[0] for p in marginal_models()]
+_OF_REGRESSORS = [PartitionEnsemble(DropoutRidge())]
 
 
-@parametrize_with_checks([cls() for cls in ESTIMATORS.values()])
+@parametrize_with_checks([cls() for cls in ESTIMATORS.values()] + _OF_REGRESSORS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

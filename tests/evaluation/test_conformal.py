@@ -15,8 +15,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
+import noiseproof
 from noiseproof.evaluation import conformal_sets
 from noiseproof.evaluation.conformal import _shares
+from noiseproof.tables import TableEncoder
 
 REPEATS = 1000
 COVERAGE = 0.8
@@ -139,11 +141,77 @@ def test_random_shares_depend_on_what_rows_hold(store, rng):
     assert np.any(other.predict(X) != expected)
 
 
+def by_name(X, y):
+    """A frame whose columns have other sizes, and a model that finds them by name."""
+    frame = pd.DataFrame(X * [1.0, 5.0, 0.2], columns=["a", "b", "c"])
+
+    class Named(Softmax):
+        def predict_proba(self, X):
+            return super().predict_proba(X[["a", "b", "c"]].to_numpy() / [1, 5, 0.2])
+
+    return frame, y, Named()
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("order", [["c", "a", "b"], ["b", "c", "a"]])
+def test_columns_in_any_order(score, order, rng):
+    """Of new rows, or of the calibration: what is missing is found by name."""
+    X, y, model = by_name(*kinds(rng, 3000))
+    X = X.mask(rng.random(X.shape) < [0.5, 0.1, 0.1])
+    known, new = slice(0, 1500), slice(1500, None)
+    options = {"coverage": COVERAGE, "conformity_score": score, "random_state": 0}
+    sets = conformal_sets(model, X[known], y[known], **options)
+    expected = sets.predict(X[new])
+    np.testing.assert_array_equal(sets.predict(X[new][order]), expected)
+    moved = conformal_sets(model, X[known][order], y[known], **options)
+    np.testing.assert_array_equal(moved.predict(X[new]), expected)
+    hits = expected[np.arange(1500), np.searchsorted(sets.classes_, y[new])]
+    assert abs(hits.mean() - COVERAGE) < 0.03
+    with pytest.raises(ValueError, match="X has no column 'b', which the calibration"):
+        sets.predict(X[["a", "c"]])
+    with pytest.raises(ValueError, match="X has 4 features, but the calibration rows"):
+        sets.predict(X.assign(d=0.0))
+
+
+def test_calibration_rows_are_put_in_the_order_of_the_model(rng):
+    """Groups by number are those of the rows as they were given."""
+    X, y = quantities(rng, 300)
+    X = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = make_pipeline(SimpleImputer(), Ridge()).fit(X[:100], y[:100])
+    rows = X[100:200].mask(rng.random((100, 3)) < 0.2)
+    order = ["c", "a", "b"]
+    sets = conformal_sets(model, rows, y[100:200], groups=[[0, 2]])
+    moved = conformal_sets(model, rows[order], y[100:200], groups=[[1, 0]])
+    np.testing.assert_array_equal(moved.predict(X[200:][order]), sets.predict(X[200:]))
+    assert moved.thresholds_ == sets.thresholds_
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "absolute"])
+def test_sets_are_saved(score, rng, tmp_path):
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    X["word"] = np.where(X["a"] > 0, "x", "y")
+    y = X["a"] + X["b"] + rng.normal(size=400)
+    last = Ridge()
+    if score != "absolute":
+        y, last = np.digitize(y, [-1, 1]), LogisticRegression()
+    model = make_pipeline(TableEncoder(), SimpleImputer(), last)
+    model.fit(X[:100], y[:100])
+    X = X.mask(rng.random(X.shape) < 0.2)
+    sets = conformal_sets(model, X[100:300], y[100:300], conformity_score=score)
+    expected = sets.predict(X[300:])
+    noiseproof.save(sets, tmp_path / "sets.npf")
+    back = noiseproof.load(tmp_path / "sets.npf")
+    assert back.thresholds_ == {}
+    np.testing.assert_array_equal(back.predict(X[300:]), expected)
+    assert back.thresholds_ == sets.thresholds_
+    assert repr(back) == repr(sets)
+
+
 def test_random_shares_of_words():
     words = pd.DataFrame({"word": ["a", "b", None, "a", 3]})
-    shares = _shares(words, words.isna().to_numpy(), 0)
+    shares = _shares(words, 0)
     assert len(set(shares)) == 4
-    assert shares[0] == shares[3] == _shares(words[3:4], np.zeros((1, 1), bool), 0)
+    assert shares[0] == shares[3] == _shares(words[3:4], 0)
 
 
 def test_without_patterns_the_promise_would_not_hold(rng):

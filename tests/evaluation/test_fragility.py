@@ -186,7 +186,7 @@ def test_results_are_tidy_and_frozen(rng):
     found = zeroed(LogisticRegression().fit(X, y), X, y)
     assert list(found.to_frame().columns) == ["feature", "cost"]
     assert len(json.loads(json.dumps(found.to_dict()))["cost"]) == D
-    assert "each feature deleted (read as zero)" in repr(found)
+    assert "each feature replaced by zero (the model is not told)" in repr(found)
     with pytest.raises(ValueError, match="read-only"):
         found.cost[0] = 1
 
@@ -236,9 +236,12 @@ def test_it_says_whether_features_are_missing_or_read_as_zero(rng):
     X, y = problem(rng)
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
     known = feature_fragility(model, X, y, deleted_as="nan")
-    assert "lost with each feature missing (the model knows), of" in repr(known)
+    assert "lost with each feature missing (NaN), of" in repr(known)
     zero = zeroed(model, X, y)
-    assert "lost with each feature deleted (read as zero), of" in repr(zero)
+    assert (
+        "lost with each feature replaced by zero (the model is not told), of"
+        in repr(zero)
+    )
 
 
 @pytest.mark.parametrize(

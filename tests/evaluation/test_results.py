@@ -78,7 +78,7 @@ def test_results_show_themselves_in_notebooks_with_a_chart(rng):
     models = {evil: LogisticRegression().fit(X, y), "b": DropoutSVC(0.2).fit(X, y)}
     curve = robustness_curve(models, X, y, "delete", [0, 0.5, 1], n_repeats=2)
     read = _shown(curve, points=6)
-    assert "share of features deleted (read as zero)" in read.text
+    assert "share of values replaced by zero (the model is not told)" in read.text
     assert read.text.count(evil) == 2  # head of the table, legend
     assert read.attributes("role") == ["img"]
     _shown(robustness_curve(models, X, y, "delete", [0.5]), points=0)  # no line

@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from noiseproof import PartitionEnsemble
 from noiseproof.attacks import FeatureDeletion
-from noiseproof.evaluation import certify
+from noiseproof.evaluation import certified_scorer, certify
 
 X, y = load_iris(return_X_y=True)
 MODEL = PartitionEnsemble(DecisionTreeClassifier(max_depth=3), 3, random_state=0)
@@ -64,3 +65,60 @@ def test_values_and_attacks_are_refused(option):
         certify(MODEL.fit(X, y), X, y, **option)
     with pytest.raises(ValueError, match="space must be 'input' or 'model'; got 'up'"):
         certify(MODEL.fit(X, y), X, y, space="up")
+
+
+# --- quantities --------------------------------------------------------------------
+
+TREES = PartitionEnsemble(DecisionTreeRegressor(max_depth=3), 7, random_state=0)
+Z, t = load_diabetes(return_X_y=True)
+
+
+def test_certificates_of_a_regressor_are_those_of_the_median():
+    model = TREES.fit(Z[::2], t[::2])
+    found = certify(model, Z, t, tolerance=60.0)
+    own = model.certify_votes(Z, t, 60.0)
+    np.testing.assert_array_equal(found.budget, own.budget)
+    np.testing.assert_array_equal(found.deletion_budget, own.deletion_budget)
+    prediction = model.predict(Z)
+    right = (t - 60.0 <= prediction) & (prediction <= t + 60.0)
+    np.testing.assert_array_equal(found.correct, right)
+    np.testing.assert_array_equal(found.prediction, prediction)
+    assert found.accuracy_at(0) == right.mean()
+    assert found.accuracy_at(2) == np.mean(own.budget > 2) > 0
+    share = certify(model, Z, t, tolerance="40%")
+    by_row = certify(model, Z, t, tolerance=0.4 * t)
+    np.testing.assert_array_equal(share.budget, by_row.budget)
+    around = certify(model, Z, None, tolerance=60.0)
+    assert around.correct is None
+    assert around.budget.min() >= 1
+    scaled = make_pipeline(StandardScaler(), TREES).fit(Z, t)
+    assert certify(scaled, Z, t, tolerance=60.0).unit == "features"
+
+
+def test_tolerances_are_for_regressors_that_need_them():
+    model = TREES.fit(Z, t)
+    with pytest.raises(ValueError, match="certify needs a tolerance"):
+        certify(model, Z, t)
+    with pytest.raises(ValueError, match="a tolerance is for regressors"):
+        certify(MODEL.fit(X, y), X, y, tolerance=1.0)
+    for wrong in ("much", "15", "-3%", "nan%", "%"):
+        with pytest.raises(ValueError, match="a share of y such as '15%'; got"):
+            certify(model, Z, t, tolerance=wrong)
+    with pytest.raises(ValueError, match="is a share of y, so y is needed"):
+        certify(model, Z, None, tolerance="15%")
+
+
+def test_a_search_finds_what_proves_most():
+    """Judged by rows held out, of which the certified accuracy is the score."""
+    ways = {"vote": ["majority", "pairwise"], "partition": ["dealt", "strides"]}
+    search = GridSearchCV(MODEL, ways, scoring=certified_scorer(1), cv=2).fit(X, y)
+    model = clone(MODEL).set_params(**search.best_params_)
+    scores = []
+    for train, test in StratifiedKFold(2).split(X, y):
+        found = certify(model.fit(X[train], y[train]), X[test], y[test])
+        scores.append(found.accuracy_at(1))
+    assert search.best_score_ == pytest.approx(np.mean(scores))
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    model = TREES.fit(Z[::2], t[::2])
+    score = certified_scorer(2, missing=True, tolerance="40%")(model, Z, t)
+    assert score == certify(model, Z, t, tolerance="40%").accuracy_at(2, missing=True)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from noiseproof.estimators.average_over_missing import AverageOverMissing
 from noiseproof.estimators.averaging import LINKS as LINKS
+from noiseproof.estimators.averaging import NEGLIGIBLE as NEGLIGIBLE
+from noiseproof.estimators.averaging import TIE as TIE
+from noiseproof.estimators.averaging import TINY as TINY
+from noiseproof.estimators.averaging import gaussian_points as gaussian_points
+from noiseproof.estimators.averaging import shares as shares
+from noiseproof.estimators.conformal_regressor import ConformalRegressor
 from noiseproof.estimators.corrupted_copies import CorruptedCopies
 from noiseproof.estimators.dropout_exponential import DropoutExponentialClassifier
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
@@ -12,10 +18,13 @@ from noiseproof.estimators.dropout_ridge import DropoutRidge
 from noiseproof.estimators.dropout_ridge_classifier import DropoutRidgeClassifier
 from noiseproof.estimators.dropout_sgd import DropoutSGDClassifier
 from noiseproof.estimators.dropout_svc import DropoutSVC
+from noiseproof.estimators.intervals import Intervals as Intervals
 from noiseproof.estimators.invariant_svc import InvariantSVC
 from noiseproof.estimators.partition_ensemble import PartitionEnsemble
+from noiseproof.estimators.quantiles import quantile_parameter as quantile_parameter
 from noiseproof.estimators.reduced_models import ReducedModels
 from noiseproof.estimators.robust_lp import RobustLPClassifier
+from noiseproof.estimators.robust_lp_regressor import RobustLPRegressor
 from noiseproof.estimators.robust_perceptron import RobustPerceptron
 from noiseproof.estimators.structured_svm import StructuredSVM
 from noiseproof.estimators.virtual_examples import VirtualExamples
@@ -32,7 +41,9 @@ ESTIMATORS: dict[str, type] = {
     "corrupted-copies": CorruptedCopies,
     "average-over-missing": AverageOverMissing,
     "reduced-models": ReducedModels,
+    "conformal-regressor": ConformalRegressor,
     "robust-lp": RobustLPClassifier,
+    "robust-lp-regressor": RobustLPRegressor,
     "robust-perceptron": RobustPerceptron,
     "virtual-examples": VirtualExamples,
     "virtual-support-vectors": VirtualSupportVectors,
@@ -44,6 +55,7 @@ ESTIMATORS: dict[str, type] = {
 __all__ = [
     "ESTIMATORS",
     "AverageOverMissing",
+    "ConformalRegressor",
     "CorruptedCopies",
     "DropoutExponentialClassifier",
     "DropoutLogisticRegression",
@@ -56,6 +68,7 @@ __all__ = [
     "PartitionEnsemble",
     "ReducedModels",
     "RobustLPClassifier",
+    "RobustLPRegressor",
     "RobustPerceptron",
     "StructuredSVM",
     "VirtualExamples",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from noiseproof._pipelines import unwrap
 from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
-from noiseproof._rows import by_blocks
+from noiseproof._rows import by_blocks, naming_times
 from noiseproof.conditionals import (
     CONDITIONALS,
     Donors,
@@ -25,7 +29,14 @@ from noiseproof.conditionals import (
     order_by_values,
 )
 from noiseproof.estimators.averaging import Averager, linear_scores
+from noiseproof.estimators.intervals import (
+    Intervals,
+    ask_intervals,
+    calibrated,
+    holding,
+)
 from noiseproof.estimators.known_missing import KnownMissing
+from noiseproof.estimators.quantiles import LEVELS, quantile_parameter
 
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose the conditional
 _JUDGED, _TAUGHT_BY = 300, 5000  # rows masked at each rate, and rows that fill them
@@ -47,6 +58,12 @@ class AverageOverMissing(KnownMissing):
     missing values is Gaussian with known mean and variance, and `predict_proba`
     averages over that distribution.
 
+    Around a quantile model (gradient boosting with `loss="quantile"`,
+    `QuantileRegressor`), a row with missing values gets the quantile of its target
+    given the observed values. This is not the mean of the quantiles of its draws, but
+    the quantile of the mixture of their distributions. To know these, the model is
+    fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95 as well.
+
     Parameters
     ----------
     estimator : estimator, default=None
@@ -64,8 +81,13 @@ class AverageOverMissing(KnownMissing):
         The largest number of draws of a row that the estimator sees. Only a row
         without any observed value gets more with `Donors`: all of its training rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of the masks by which the conditional is chosen, and of the draws that fill
-        training rows.
+        Seed of the masks by which the conditional is chosen, of the draws that fill
+        training rows, and of the choice of the rows that are kept aside.
+    n_calibration : int, default=500
+        The largest number of training rows that are kept aside for `predict_interval`,
+        and at most a quarter of them. Regressors only. The estimator is fitted once
+        more, without these rows. They are part of the fitted object; 0 keeps none, and
+        then there are no intervals.
 
     Attributes
     ----------
@@ -75,6 +97,11 @@ class AverageOverMissing(KnownMissing):
         else one.
     conditional_ : Conditional
         The fitted distribution of missing values.
+    levels_ : tuple of float
+        Levels at which a quantile model was fitted; empty for other models.
+    intervals_ : object or str
+        The model that was fitted without the rows kept aside, and these rows; or why
+        there are none.
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
 
@@ -83,6 +110,7 @@ class AverageOverMissing(KnownMissing):
     ReducedModels : One model for each pattern of missing columns.
     noiseproof.conditionals.Donors : Training rows that fill the missing values.
     noiseproof.conditionals.JointGaussian : A Gaussian; closed form for linear models.
+    ConformalRegressor : Intervals of any other regressor.
     recommend : Finds the model to take by cross-validation.
 
     Examples
@@ -103,7 +131,13 @@ class AverageOverMissing(KnownMissing):
         "conditional": [StrOptions({"auto", *CONDITIONALS}), HasMethods(["draws"])],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "n_calibration": [Interval(Integral, 0, None, closed="left")],
     }
+    # what older files do not hold
+    n_calibration: int = 0
+    levels_: tuple[float, ...] = ()
+    by_level_: Sequence[Any] = ()
+    intervals_: Intervals | str = "the model is of an older version"
 
     def __init__(
         self,
@@ -111,11 +145,13 @@ class AverageOverMissing(KnownMissing):
         conditional: Any = "auto",
         n_draws: int = 20,
         random_state: Any = None,
+        n_calibration: int = 500,
     ):
         self.estimator = estimator
         self.conditional = conditional
         self.n_draws = n_draws
         self.random_state = random_state
+        self.n_calibration = n_calibration
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the estimator and the distribution of missing values.
@@ -126,9 +162,11 @@ class AverageOverMissing(KnownMissing):
             Training rows, with or without missing values.
         y : array-like of shape (n_samples,), default=None
             Targets. A `FrozenEstimator` needs none. If there are some, the conditional
-            is chosen by them; at best they belong to rows that it was not fitted on.
+            is chosen and intervals are calibrated by them: then they must belong to
+            rows that it was not fitted on.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row for the estimator.
+            Weight of each row for the estimator. Intervals are calibrated without
+            weights.
 
         Returns
         -------
@@ -149,21 +187,78 @@ class AverageOverMissing(KnownMissing):
         law = self._named(X)
         self.conditional_ = (law or Donors()).fit(X)
         gaps = np.asarray(holes(X).any(axis=1))
-        if law is None or gaps.any():
+        aside = not is_classifier(base) and self.n_calibration > 0
+        order = np.arange(len(gaps))
+        if law is None or gaps.any() or aside:
             order = self._order(X, y, sample_weight)
-        else:
-            order = np.arange(len(gaps))
         chances = rng.random((len(order), _FILLS))[np.argsort(order)]
-        self._keep(self._fitted(base, X, y, sample_weight, chances))
+        self._fit_levels(base, X, y, sample_weight, chances)
         complete = rng.permutation(order[~gaps[order]])
+        order = rng.permutation(order)
+        self.intervals_ = self._calibrated(X, y, sample_weight, order)
         if law is None:
-            chosen = self._chosen(X, y, sample_weight, complete)
-            if isinstance(chosen, Donors):
-                self.conditional_.set_params(corrected=chosen.corrected)
-            else:
-                self.conditional_ = chosen.fit(X)
-        self.linear_ = linear_scores(self.estimator_, self.conditional_, X, complete)
+            self._take(self._chosen(X, y, sample_weight, complete), X)
+        self.linear_ = None
+        if not self.levels_:
+            own = self.estimator_, self.conditional_
+            self.linear_ = linear_scores(*own, X, complete)
         return self
+
+    def _fit_levels(
+        self, base: Any, X: Any, y: Any, sample_weight: Any, chances: NDArray[Any]
+    ) -> None:
+        """Fit the estimator, and a quantile model at some other levels as well."""
+        self._keep(self._fitted(base, X, y, sample_weight, chances))
+        self.levels_, self.by_level_ = (), []
+        if isinstance(base, FrozenEstimator):
+            if quantile_parameter(unwrap(base)[1]) is not None:
+                warnings.warn(
+                    "A frozen quantile model cannot be fitted at other levels, so a "
+                    "row with missing values gets the mean of the quantiles of its "
+                    "draws, which is not the quantile of its target; pass the model "
+                    "without FrozenEstimator.",
+                    stacklevel=3,
+                )
+            return
+        found = quantile_parameter(base)
+        if found is None or y.ndim > 1:
+            return
+        name, own = found
+        self.levels_ = tuple(sorted({own, *LEVELS}))
+        for level in self.levels_:
+            model = self.estimator_
+            if level != own:
+                other = clone(base).set_params(**{name: level})
+                model = self._fitted(other, X, y, sample_weight, chances)
+            self.by_level_.append(model)
+
+    def _calibrated(
+        self, X: Any, y: Any, sample_weight: Any, order: NDArray[Any]
+    ) -> Intervals | str:
+        """Intervals by rows that are kept aside, or why there are none.
+
+        All is done without these rows, the choice of the conditional included.
+        """
+        if is_classifier(self):
+            return "classes have sets, see noiseproof.evaluation.conformal_sets"
+        if y is None:
+            return "a frozen estimator was given no targets to calibrate by"
+
+        def fitted(rows: NDArray[Any]) -> Any:
+            options = {}
+            if sample_weight is not None:
+                options["sample_weight"] = sample_weight[rows]
+            other = clone(self).set_params(n_calibration=0)
+            return other.fit(_safe_indexing(X, rows), y[rows], **options)
+
+        return calibrated(fitted, X, y, order, self.n_calibration)
+
+    def _take(self, chosen: Any, X: Any) -> None:
+        """Use a conditional of this kind; there is a `Donors` already."""
+        if isinstance(chosen, Donors):
+            self.conditional_.set_params(corrected=chosen.corrected)
+        else:
+            self.conditional_ = chosen.fit(X)
 
     def _named(self, X: Any) -> Any:
         """The conditional that the user names, or None if it is to be chosen."""
@@ -200,7 +295,8 @@ class AverageOverMissing(KnownMissing):
                 sample_weight = (weights / np.where(gaps, _FILLS, 1))[origin]
             y = y[origin]
         options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return fitted.fit(X, y, **options)
+        with naming_times(X):
+            return fitted.fit(X, y, **options)
 
     def _filled(self, X: Any, origin: NDArray[Any], chances: NDArray[Any]) -> Any:
         """The rows of X at `origin`, filled by draws at random."""
@@ -219,8 +315,12 @@ class AverageOverMissing(KnownMissing):
         """The conditional whose averages are best on held-out rows with masked values.
 
         Best at predicting the targets, if the estimator can be fitted without these
-        rows; else nearest to its predictions for the complete rows.
+        rows; else nearest to its predictions for the complete rows. Rows that are kept
+        aside for intervals have no say, so that the model which these calibrate
+        is as the one for all rows.
         """
+        if isinstance(self.intervals_, Intervals):
+            return clone(self.intervals_.model.conditional_)
         if len(complete) < 5 * _PARTS:
             return Donors()
         folds = _held_out(complete, y)
@@ -237,7 +337,7 @@ class AverageOverMissing(KnownMissing):
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
         """The estimator, fitted on some complete rows; None if it cannot be."""
         base = self._base()
-        if y is None or (is_classifier(base) and y.ndim > 1):
+        if y is None or (is_classifier(base) and y.ndim > 1) or self.levels_:
             return None
         options = {}
         if sample_weight is not None:
@@ -272,29 +372,76 @@ class AverageOverMissing(KnownMissing):
             Rows with or without missing values.
         return_std : bool, default=False
             Regressors only: whether to return how much the prediction varies with what
-            the missing values may have been.
+            the missing values may have been. This leaves the noise of the target out,
+            and so it does not tell how far off a prediction may be; for that, see
+            `predict_interval`.
 
         Returns
         -------
         y : array of shape (n_samples,)
             Predictions.
         std : array of shape (n_samples,)
-            Standard deviations, zero for complete rows; only with `return_std`.
+            Standard deviations of the prediction over what the missing values may have
+            been, zero for complete rows; only with `return_std`.
         """
         if not return_std:
             return self._delegate("predict", X)
         if is_classifier(self):
             raise TypeError("return_std is for regressors; use predict_proba.")
+        return self._delegate("predict", X), self._averager().spreads(
+            self._read(X, reset=False)
+        )
+
+    @available_if(lambda self: not is_classifier(self._base()))
+    @by_blocks
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
+        """Intervals that hold the target with a given probability.
+
+        They are conformal, separately for each pattern of missing values (Zaffran et
+        al. 2023): of the rows with any given pattern, on average at least `coverage`
+        have their target in the interval. This holds for rows that are exchangeable
+        with the training rows, if what is missing depends neither on the values nor on
+        the target. If at least 50 of the rows kept aside have the very pattern of a
+        row, they alone calibrate it; then the promise holds for any mechanism that
+        makes values missing, as long as it stays the same. See
+        `noiseproof.evaluation.conformal_sets`.
+
+        Some training rows were kept aside in `fit`, and a model was fitted without
+        them. An interval is centred on the prediction of that model, for which the
+        promise is exact, and widened to hold `predict(X)` where it does not, which is
+        rare. Those of a quantile model are two of its quantiles, moved by the same
+        threshold (conformalised quantile regression).
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+            Rows with or without missing values.
+        coverage : float, default=0.9
+            Probability that an interval holds the target, at the least.
+
+        Returns
+        -------
+        intervals : array of shape (n_samples, 2)
+            Lower and upper ends.
+        """
         check_is_fitted(self)
         X = self._read(X, reset=False)
-        mean, std = self._averager().predictions(X)
-        whole = np.flatnonzero(~holes(X).any(axis=1))
-        if len(whole):  # bit for bit
-            mean[whole] = self.estimator_.predict(_safe_indexing(X, whole))
-        return mean, std
+        found = ask_intervals(self.intervals_, X, coverage)
+        return found if self.levels_ else holding(found, self._delegate("predict", X))
+
+    def _band(self, X: Any, coverage: float) -> Any:
+        """Two quantiles that the target lies between, or the prediction twice."""
+        if not self.levels_:
+            return [self._delegate("predict", X)] * 2
+        ends = (1 - coverage) / 2, (1 + coverage) / 2
+        return [self._averager().quantiles(X, level) for level in ends]
 
     def _averager(self) -> Averager:
-        return Averager(self.estimator_, self.conditional_, self.n_draws, self.linear_)
+        own = quantile_parameter(self.estimator_) if self.levels_ else None
+        return Averager(
+            *(self.estimator_, self.conditional_, self.n_draws, self.linear_),
+            *(self.levels_, self.by_level_, own and own[1]),
+        )
 
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
         gaps = np.asarray(missing.any(axis=1))
@@ -306,7 +453,8 @@ class AverageOverMissing(KnownMissing):
         own = np.asarray(getattr(self.estimator_, method)(whole))
         shape = (len(gaps), *averaged.shape[1:])
         result = np.empty(shape, dtype=np.result_type(own, averaged))
-        result[gaps], result[~gaps] = averaged, own
+        # CatBoost answers with a column where it has more than two classes
+        result[gaps], result[~gaps] = averaged, own.reshape(-1, *shape[1:])
         return result
 
 

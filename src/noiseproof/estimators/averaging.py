@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,21 @@ from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import is_classifier
 
 from noiseproof._private import _safe_indexing
-from noiseproof.conditionals import first_best, holes
+from noiseproof.conditionals import Conditional, first_best, holes
+from noiseproof.estimators.quantiles import mixture_quantiles
 
 Array = NDArray[np.float64]
+# of answers for draws, their weights and where each row's begin, to one for each row
+SumUp = Callable[[Array, Array, Any], Array]
 
 _BLOCK = 2**21  # numbers in the draws that the model gets at once
-_NEGLIGIBLE = 1e-4  # weight of a draw
+NEGLIGIBLE = 1e-4  # weight of a draw
 _UNLIKELY = 1e-6  # log-loss has no bound
 _ROUNDING, _SINGLE = 1e-9, 1e-4  # of answers in double and single precision
-_TIE = 1e-10  # difference of averages that may be due to rounding
+TIE = 1e-10  # difference of averages that may be due to rounding
 _STEPS = np.linspace(-8.5, 8.5, 171)  # of an integral over a standard Gaussian
 _PAIRS = 256
-_TINY = float(np.finfo(np.float64).tiny)
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def _one_against_rest(scores: Array) -> Array:
@@ -43,13 +46,17 @@ class Averager:
     """A fitted model, a conditional, and how many draws of a row the model sees.
 
     `linear` holds the weights of a model whose scores are linear in the rows, if the
-    conditional knows the distribution of such scores: then no draws are needed.
+    conditional knows the distribution of such scores: then no draws are needed. Of a
+    quantile model `levels` are those at which there are models, `by_level`.
     """
 
     estimator: Any
     conditional: Any
     n_draws: int
     linear: dict[str, Any] | None = None
+    levels: tuple[float, ...] = ()
+    by_level: Sequence[Any] = ()
+    level: float | None = None  # of the estimator itself
 
     def answer(self, method: str, X: Any) -> Any:
         """What a method of the estimator predicts for incomplete rows, on average."""
@@ -58,7 +65,7 @@ class Averager:
         if method == "decision_function":
             return self.decisions(X)
         if not is_classifier(self.estimator):
-            return self.predictions(X)[0]
+            return self.predictions(X)
         return self._classes(X)
 
     def _classes(self, X: Any) -> Any:
@@ -68,7 +75,7 @@ class Averager:
             return classes[first_best(-self.probabilities(X))]
         scores = self.decisions(X)
         if scores.ndim == 1:
-            return classes[(scores > _TIE).astype(int)]
+            return classes[(scores > TIE).astype(int)]
         if scores.shape[1] != len(classes):
             raise ValueError(
                 f"The scores of {type(self.estimator).__name__} are not one for each "
@@ -77,21 +84,42 @@ class Averager:
             )
         return classes[first_best(-scores)]
 
-    def predictions(self, X: Any) -> tuple[Array, Array]:
-        """Mean and standard deviation of a regressor's predictions."""
+    def predictions(self, X: Any) -> Array:
+        """What a regressor predicts: means, or quantiles of a quantile model."""
         if self.linear is not None:
-            mean, covariance = self._law(X)
-            std = np.sqrt(np.maximum(np.einsum("nkk->nk", covariance), 0.0))
-            return (mean[:, 0], std[:, 0]) if self.linear["flat"] else (mean, std)
-        mean, variance = self._moments(self.estimator.predict, X)
-        return mean, np.sqrt(variance)
+            mean = self._law(X)[0]
+            return mean[:, 0] if self.linear["flat"] else mean
+        if self.level is not None:
+            return self.quantiles(X, self.level)
+        return self._summed_up(self.estimator.predict, X, _means)
+
+    def quantiles(self, X: Any, level: float) -> Array:
+        """Quantiles of the target: of the mixture of what the draws say about it."""
+
+        def ask(rows: Any) -> Array:
+            return np.stack([model.predict(rows) for model in self.by_level], axis=1)
+
+        def inverted(answers: Array, weights: Array, starts: Any) -> Array:
+            at = np.array(self.levels)
+            return mixture_quantiles(answers, at, weights, starts, level)
+
+        return self._summed_up(ask, X, inverted, wide=True)
+
+    def spreads(self, X: Any) -> Array:
+        """Standard deviations of a regressor's predictions."""
+        if self.linear is not None:
+            variance = np.einsum("nkk->nk", self._law(X)[1])
+            variance = variance[:, 0] if self.linear["flat"] else variance
+        else:
+            variance = self._summed_up(self.estimator.predict, X, _variances, wide=True)
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def probabilities(self, X: Any) -> Array:
         """Mean of a classifier's probabilities."""
         if self.linear is not None and self.linear["link"] is not None:
             found = _integrated(LINKS[self.linear["link"]], *self._law(X))
         else:
-            found = self._moments(self.estimator.predict_proba, X)[0]
+            found = self._summed_up(self.estimator.predict_proba, X, _means)
         return np.minimum(found, 1.0)  # rounding: weights may add up to a little more
 
     def decisions(self, X: Any) -> Array:
@@ -110,10 +138,10 @@ class Averager:
                 return shares(scores)
             return np.hstack([shares(scores), logsumexp(scores, axis=1, keepdims=True)])
 
-        mean = self._moments(bounded, X)[0]
+        mean = self._summed_up(bounded, X, _means)
         if mean.ndim == 1:
-            return logit(np.clip(mean, _TINY, 1 - 2**-53))
-        return np.log(np.maximum(mean[:, :-1], _TINY)) + mean[:, -1:]
+            return logit(np.clip(mean, TINY, 1 - 2**-53))
+        return np.log(np.maximum(mean[:, :-1], TINY)) + mean[:, -1:]
 
     def distance(self, masked: Any, whole: Any) -> float:
         """Mean squared difference between the answers for masked and whole rows."""
@@ -135,7 +163,7 @@ class Averager:
     def _bounded(self, X: Any) -> Array:
         """Predictions, probabilities, or scores on the scale of probabilities."""
         if not is_classifier(self.estimator):
-            return self.predictions(X)[0]
+            return self.predictions(X)
         if hasattr(self.estimator, "predict_proba"):
             return self.probabilities(X)
         return shares(self.decisions(X))
@@ -146,61 +174,71 @@ class Averager:
         law: tuple[Array, Array] = self.conditional.scores(X, coef, intercept)
         return law
 
-    def _moments(self, ask: Callable[[Any], Any], X: Any) -> tuple[Array, Array]:
-        """Means and variances of a model's answers over the draws of each row.
+    def _summed_up(
+        self, ask: Callable[[Any], Any], X: Any, sum_up: SumUp, wide: bool = False
+    ) -> Array:
+        """What a model answers for the draws of each row, summed up.
 
-        A row of which nothing is observed gets the average over the whole distribution,
-        which is the same for all such rows.
+        A row of which nothing is observed gets the whole distribution, which is the
+        same for all such rows. For `wide` draws see `Conditional.draws`.
         """
         cells = getattr(self.conditional, "cells_", None)
         empty = holes(X).all(axis=1) if cells is None else cells.empty(X)
         others, first = np.flatnonzero(~empty), np.flatnonzero(empty)[:1]
-        step = max(1, _BLOCK // (self.n_draws * X.shape[1]))
+        n_draws = max(self.n_draws, Conditional.n_default) if wide else self.n_draws
+        step = max(1, _BLOCK // (n_draws * X.shape[1]))
         blocks: list[tuple[Any, int | None]] = [
-            (others[start : start + step], self.n_draws)
+            (others[start : start + step], n_draws)
             for start in range(0, len(others), step)
         ]
         if len(first):
             everything = getattr(self.conditional, "keeps_rows", False)
-            blocks.append((first, None if everything else self.n_draws))
-        parts = [self._block(ask, _safe_indexing(X, rows), n) for rows, n in blocks]
+            blocks.append((first, None if everything else n_draws))
+        ours = isinstance(self.conditional, Conditional)
+        options = {"wide": True} if wide and ours else {}
+        parts = []
+        for rows, n in blocks:
+            drawn = self.conditional.draws(_safe_indexing(X, rows), n, **options)
+            parts.append(_block(ask, drawn, len(rows), sum_up))
         place = np.where(empty, len(others), np.cumsum(~empty) - 1)
-        mean, variance = (
-            np.concatenate(each)[place] for each in zip(*parts, strict=True)
-        )
-        return mean, variance
+        return np.concatenate(parts)[place]
 
-    def _block(
-        self, ask: Callable[[Any], Any], X: Any, n_draws: int | None
-    ) -> tuple[Array, Array]:
-        """As `_moments`, for rows whose draws fit in memory together."""
-        rows, weights, origin = self.conditional.draws(X, n_draws)
-        starts = np.searchsorted(origin, np.arange(X.shape[0]))
-        largest = np.maximum.reduceat(weights, starts)
-        kept = np.flatnonzero(weights > _NEGLIGIBLE * largest[origin])
-        if len(kept) < len(weights):
-            rows = _safe_indexing(rows, kept)
-            weights, origin = weights[kept], origin[kept]
-            starts = np.searchsorted(origin, np.arange(X.shape[0]))
-        weights = weights / np.add.reduceat(weights, starts)[origin]
-        answers = np.asarray(ask(rows), dtype=np.float64)
-        mean = _sums(answers, weights, starts)
-        variance = _sums((answers - mean[origin]) ** 2, weights, starts)
-        # around their own mean draws vary less than around the true one
-        lost = np.add.reduceat(weights**2, starts)
-        left = np.where(lost < 1.0, 1.0 - lost, 1.0)
-        return mean, variance / left.reshape(-1, *[1] * (mean.ndim - 1))
+
+def _block(ask: Callable[[Any], Any], drawn: Any, n: int, sum_up: SumUp) -> Array:
+    """What a model answers for the draws of n rows; negligible ones are left out."""
+    rows, weights, origin = drawn
+    starts = np.searchsorted(origin, np.arange(n))
+    largest = np.maximum.reduceat(weights, starts)
+    kept = np.flatnonzero(weights > NEGLIGIBLE * largest[origin])
+    if len(kept) < len(weights):
+        rows = _safe_indexing(rows, kept)
+        weights, origin = weights[kept], origin[kept]
+        starts = np.searchsorted(origin, np.arange(n))
+    weights = weights / np.add.reduceat(weights, starts)[origin]
+    return sum_up(np.asarray(ask(rows), dtype=np.float64), weights, starts)
+
+
+def _means(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
+    """Weighted means of the draws of each row."""
+    weights = weights.reshape(-1, *[1] * (answers.ndim - 1))
+    return np.add.reduceat(answers * weights, starts, axis=0)
+
+
+def _variances(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
+    """Weighted variances of the draws of each row.
+
+    Around their own mean draws vary less than around the true one.
+    """
+    counts = np.diff(np.append(starts, len(answers)))
+    apart = answers - np.repeat(_means(answers, weights, starts), counts, axis=0)
+    lost = np.add.reduceat(weights**2, starts)
+    left = np.where(lost < 1.0, 1.0 - lost, 1.0).reshape(-1, *[1] * (apart.ndim - 1))
+    return _means(apart**2, weights, starts) / left
 
 
 def shares(scores: Array) -> Array:
     """Scores of classes on the scale of probabilities."""
     return expit(scores) if scores.ndim == 1 else softmax(scores, axis=1)
-
-
-def _sums(values: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
-    """Weighted sums of the draws of each row."""
-    weights = weights.reshape(-1, *[1] * (values.ndim - 1))
-    return np.add.reduceat(values * weights, starts, axis=0)
 
 
 def linear_scores(
@@ -263,18 +301,24 @@ def _link(scores: Array, probabilities: Array, rounding: float) -> str | None:
     return None
 
 
+def gaussian_points(k: int) -> tuple[Array, Array]:
+    """Points (m, k) that stand for a standard Gaussian, and weights that sum to one.
+
+    For one score they are a grid, for several draws in pairs that cancel.
+    """
+    if k == 1:
+        density = np.exp(-0.5 * _STEPS**2)
+        return _STEPS[:, None], density / density.sum()
+    half = np.random.default_rng(0).standard_normal((_PAIRS, k))
+    return np.concatenate([half, -half]), np.full(2 * _PAIRS, 0.5 / _PAIRS)
+
+
 def _integrated(
     link: Callable[[Array], Array], mean: Array, covariance: Array
 ) -> Array:
-    """E link(s) for Gaussian scores s: of one by a sum over a grid, else by draws."""
+    """E link(s) for Gaussian scores s."""
     n, k = mean.shape
-    if k == 1:
-        density = np.exp(-0.5 * _STEPS**2)
-        points, weights = _STEPS[:, None], density / density.sum()
-    else:
-        half = np.random.default_rng(0).standard_normal((_PAIRS, k))
-        points = np.concatenate([half, -half])
-        weights = np.full(len(points), 0.5 / _PAIRS)
+    points, weights = gaussian_points(k)
     values, vectors = np.linalg.eigh(covariance)
     # the symmetric root: eigenvectors have no sign and, if values are equal, no order
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]

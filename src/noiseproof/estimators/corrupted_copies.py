@@ -42,7 +42,8 @@ class CorruptedCopies(Delegator):
     1/M. As M grows this approaches what the Dropout estimators do in one fit, at M
     times the cost. The copies of a row depend on its content and on `random_state`
     only: the order of the rows does not matter, and a repeated row is a row of twice
-    the weight.
+    the weight. Noise that looks at all rows, such as `Missing(mechanism="mar")` or
+    `Outages`, is the exception: its copies are drawn for the whole table at once.
 
     Parameters
     ----------
@@ -155,6 +156,10 @@ def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
     neither the container nor the precision of X decides what happens to a row.
     """
     rows = X.astype(np.float64, copy=False)
+    if noise.needs_all_rows:
+        rngs = np.random.default_rng(seed).spawn(n_copies)
+        by_copy = [noise.sample(rows, rng) for rng in rngs]
+        return np.stack(by_copy, axis=1).reshape(-1, X.shape[1]).astype(X.dtype)
     if not noise.is_additive:
         rows = without_zeros(sp.csr_array(rows))
     copies = []

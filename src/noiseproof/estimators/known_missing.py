@@ -15,39 +15,39 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import check_parameters
+from noiseproof._rows import READ, check_targets
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
 
 
 @shared_docs
-class KnownMissing(Delegator):
-    """Reads tables with missing values; complete rows go to the estimator itself."""
-
-    @staticmethod
-    def _default() -> Any:
-        return DropoutLogisticRegression()
-
-    @abstractmethod
-    def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
-        """What `method` predicts for rows of which some have missing values."""
+class TableDelegator(Delegator):
+    """Reads tables with missing values, and passes them on to `estimator_`."""
 
     def _delegate(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
-        X = self._read(X, reset=False)
-        missing = holes(X)
-        if not missing.any():
-            return getattr(self.estimator_, method)(X)
-        return self._answer(method, X, missing)
+        return getattr(self.estimator_, method)(self._read(X, reset=False))
 
     def _read(self, X: Any, *, reset: bool, **target: Any) -> Any:
         """X, or X and y: an array of floats, or the data frame as it is."""
+        try:
+            return self._validated(X, reset=reset, **target)
+        except ValueError as error:
+            if reset or not _has_other_columns(self, X):
+                raise
+            raise ValueError(
+                f"{str(error).strip()}\nnoiseproof.serving.Served accepts tables whose "
+                "columns are absent, extra or in another order."
+            ) from error
+
+    def _validated(self, X: Any, *, reset: bool, **target: Any) -> Any:
         options: dict[str, Any] = {"reset": reset}
         if hasattr(X, "columns"):
             options["skip_check_array"] = True
         else:
-            options["dtype"] = [np.float64, np.float32]
-            options["ensure_all_finite"] = "allow-nan"
+            options |= READ
+            options["accept_sparse"] = get_tags(self).input_tags.sparse and "csr"
         return validate_data(self, X, **target, **options)
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
@@ -57,6 +57,14 @@ class KnownMissing(Delegator):
         frozen = isinstance(base, FrozenEstimator)
         if frozen and y is None:
             return self._read(X, reset=True), None, None
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is "
+                "None. A model that is already fitted needs none if it is frozen: "
+                f"{name}(FrozenEstimator(model)).fit(X)."
+            )
+        check_targets(y)
         several = get_tags(base).target_tags.multi_output
         X, y = self._read(X, reset=True, y=y, multi_output=several)
         if frozen:
@@ -71,8 +79,53 @@ class KnownMissing(Delegator):
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
+
+@shared_docs
+class KnownMissing(TableDelegator):
+    """Answers rows with missing values itself; complete ones go to the estimator."""
+
+    @staticmethod
+    def _default() -> Any:
+        return DropoutLogisticRegression()
+
+    @abstractmethod
+    def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
+        """What `method` predicts for rows of which some have missing values."""
+
+    def _delegate(self, method: str, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._read(X, reset=False)
+        missing = holes(X)
+        try:
+            if not missing.any():
+                return getattr(self.estimator_, method)(X)
+            return self._answer(method, X, missing)
+        except (TypeError, ValueError) as error:
+            self._explain(error, X)
+            raise
+
+    def _explain(self, error: Exception, X: Any) -> None:
+        """Say it in one sentence if a column holds something else than in training."""
+        cells = getattr(getattr(self, "conditional_", None), "cells_", None)
+        changed = None if cells is None else cells.changed(X)
+        if changed is not None:
+            name, held, now = changed
+            raise ValueError(
+                f"Column {name} of X held {held} in training, but now it holds {now}; "
+                f"pass {held}, or use noiseproof.serving.Served, which reads such "
+                "tables."
+            ) from error
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
+
+
+def _has_other_columns(estimator: Any, X: Any) -> bool:
+    """Whether X has not the columns of training, in their order."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(X, "columns") and names is not None:
+        return list(X.columns) != list(names)
+    return np.ndim(X) == 2 and np.shape(X)[1] != estimator.n_features_in_

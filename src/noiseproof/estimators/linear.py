@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,6 +40,26 @@ class LinearModel(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class LinearRegressor(RegressorMixin, LinearModel):
+    """One target; `coef_` has shape (n_features,) and `intercept_` is a number."""
+
+    @by_blocks
+    def predict(self, X: Any) -> Array:
+        """Predicted target of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict for; a missing feature (NaN) adds nothing to the score.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+            Predictions.
+        """
+        return given(self._scores(X)[:, 0])
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from noiseproof._marginal import (
@@ -33,9 +32,7 @@ from noiseproof._rows import (
     Array,
     Design,
     as_design,
-    by_blocks,
     freeing,
-    given,
     host,
     numpy_type,
     placed,
@@ -45,7 +42,11 @@ from noiseproof._rows import (
     remember_missing,
 )
 from noiseproof._stop import reporting
-from noiseproof.estimators.linear import LinearClassifier, LinearModel
+from noiseproof.estimators.linear import (
+    LinearClassifier,
+    LinearModel,
+    LinearRegressor,
+)
 from noiseproof.noise import Noise, as_noise
 
 _LARGEST = 1e70  # second derivatives are sums of fourth powers
@@ -264,8 +265,8 @@ class MarginalClassifier(LinearClassifier, MarginalEstimator):
         return self._signs(labels), weights * self._class_weights(labels, weights)
 
 
-class MarginalRegressor(RegressorMixin, MarginalEstimator):
-    """One target; `coef_` has shape (n_features,) and `intercept_` is a number."""
+class MarginalRegressor(LinearRegressor, MarginalEstimator):
+    """One target, whose mean is predicted."""
 
     _reading: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
@@ -276,19 +277,3 @@ class MarginalRegressor(RegressorMixin, MarginalEstimator):
         super()._unpack(theta, value, dtype)
         self.coef_ = self.coef_[0]
         self.intercept_ = float(self.intercept_[0])
-
-    @by_blocks
-    def predict(self, X: Any) -> Array:
-        """Predicted mean of the target.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict for; a missing feature (NaN) adds nothing to the score.
-
-        Returns
-        -------
-        y : array of shape (n_samples,)
-            Predictions.
-        """
-        return given(self._scores(X)[:, 0])

@@ -1,50 +1,63 @@
-"""Proofs for any classifier: each feature has a say in one vote only."""
+"""Proofs for any model: each feature has a say in one vote only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     MetaEstimatorMixin,
     clone,
     is_classifier,
+    is_regressor,
 )
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import HasMethods, Interval, StrOptions, check_parameters
-from noiseproof._rows import (
-    READ,
-    DenseBlock,
-    as_dense,
-    as_design,
-    canonical,
-    has_missing,
-    missing_entries,
-    read_training,
-    values,
-    with_values,
-    zero_missing,
+from noiseproof._rows import READ, as_dense, canonical, missing_entries, read_training
+from noiseproof.estimators.dealing import (
+    Columns,
+    deal,
+    given,
+    likeness,
+    middle,
+    separation,
+    strides,
+    tenths,
 )
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import passed_weights
+from noiseproof.estimators.voting import (
+    ABSTAINS,
+    Places,
+    RunOff,
+    Tally,
+    interval,
+    majority,
+    median,
+    median_budgets,
+    pairwise,
+    rankings,
+)
 from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]
-Columns = NDArray[np.intp]
 
-ABSTAINS = -1  # in place of the number of a class
 _WIDE = 2_000  # groups of which not all pairs are compared
+_RANKED: dict[str, Callable[[Places], Tally]] = {
+    "pairwise": pairwise,
+    "run-off": RunOff.of,
+}
 
 
 class VoteCertificates(NamedTuple):
@@ -53,16 +66,20 @@ class VoteCertificates(NamedTuple):
     budget: Array  # no change of fewer features changes the prediction
     deletion_budget: Array  # no deletion (NaN) of fewer features does
     unit: str  # "features" or "groups": what is counted
-    prediction: NDArray[Any]  # class labels, as `predict` gives them
+    prediction: NDArray[Any]  # as `predict` gives it
+
+
+def _classifies(self: Any) -> bool:
+    return bool(is_classifier(self))
 
 
 @shared_docs
-class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Split the features into parts, fit a classifier on each, and let them vote.
+class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
+    """Split the features into parts, fit a model on each, and let them vote.
 
     A feature belongs to one part, so whatever happens to it changes one vote at most.
-    From the votes of a row follows a proof, for trees as for any other classifier, of
-    how many features must change before the prediction can: see `certify_votes` and
+    From the votes of a row follows a proof, for trees as for any other model, of how
+    many features must change before the prediction can: see `certify_votes` and
     `noiseproof.evaluation.certify`.
 
     **The vote.** The class with the most votes wins; of several, the one that comes
@@ -70,11 +87,19 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     `vote="pairwise"` each part ranks all classes by its probabilities; a class is worth
     the number of parts that prefer it to its strongest rival, and the largest wins.
     With three classes or more this is often right where each part alone is often wrong,
-    and proves more.
+    and proves more. With `vote="run-off"` the two classes with the most votes meet in a
+    final, in which every part votes for the one that it prefers.
+
+    **The median.** Around a regressor the median of the parts' predictions answers. Of
+    an even number of predictions, every number between the two middle ones is a median;
+    of these the nearest to the median of the training targets is taken, which is also
+    the answer where no part votes. So the prediction is always one of these numbers,
+    and can leave an interval only if half of the parts do.
 
     **The parts.** A feature's score is the share of its variance that lies between the
     classes (η², which ranks features as the F statistic does), of the training cells
-    that are not missing; the score of a group is the sum of its members'. The best
+    that are not missing; the score of a group is the sum of its members'. For a
+    regressor the tenths of the targets are the classes. The best features
     come first, and are dealt like cards, one for each part in every round, so that
     they have as little as possible in common with what the part holds: the sum of
     squared correlations is the least that a round can have. (If features have nothing
@@ -85,7 +110,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier, default=None
+    estimator : classifier or regressor, default=None
         What to fit on each part; None means plain logistic regression.
     n_parts : int, default=5
         Number of parts. More parts can outvote more changes, but each knows less. An
@@ -103,21 +128,30 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         all missing abstains in any case. It learns from the rows on which it votes.
     n_jobs : int or None, default=None
         How many parts are fitted at a time.
-    vote : {"majority", "pairwise"}, default="majority"
-        Whether each part has one vote, or ranks the classes, for which the estimator
-        needs `predict_proba`. With two classes there is no difference.
+    vote : {"majority", "pairwise", "run-off"}, default="majority"
+        For classifiers: whether each part has one vote, or ranks the classes, for which
+        the estimator needs `predict_proba`. With two classes there is no difference.
+    partition : {"dealt", "strides"} or array-like of int, default="dealt"
+        Which features go together. "dealt" balances the parts as described above.
+        "strides" puts feature j into part j mod `n_parts`, so that each part of an
+        image is a coarse image. An array of shape (n_features,) gives the number of a
+        part for each feature, and `n_parts` is not used.
 
     Attributes
     ----------
     parts_ : list of arrays of int
         Column numbers of each part.
-    estimators_ : list of classifiers
+    estimators_ : list of models
         Fitted, one per part.
     {classes_}
+        Only of classifiers.
+    middle_ : float
+        Only of regressors: the median of the training targets.
 
     See Also
     --------
     noiseproof.evaluation.certify : Certificates from the votes.
+    noiseproof.evaluation.certified_scorer : Chooses the parts and the vote in a search.
     noiseproof.evaluation.conformal_sets : Sets that contain the true answer.
 
     References
@@ -147,7 +181,8 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
         "on_missing": [StrOptions({"abstain", "estimator"})],
         "n_jobs": [Integral, None],
-        "vote": [StrOptions({"majority", "pairwise"})],
+        "vote": [StrOptions({"majority", *_RANKED})],
+        "partition": [StrOptions({"dealt", "strides"}), "array-like"],
     }
 
     def __init__(
@@ -159,6 +194,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         on_missing: str = "abstain",
         n_jobs: int | None = None,
         vote: str = "majority",
+        partition: Any = "dealt",
     ):
         self.estimator = estimator
         self.n_parts = n_parts
@@ -167,6 +203,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.on_missing = on_missing
         self.n_jobs = n_jobs
         self.vote = vote
+        self.partition = partition
 
     def _base(self) -> Any:
         if self.estimator is None:
@@ -180,33 +217,66 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         base = self._base()
-        if not is_classifier(base):
+        self._check_base(base)
+        X, y = read_training(self, X, y, y_numeric=is_regressor(base))
+        sample_weight = passed_weights(base, sample_weight, X)
+        labels = self._read_targets(y, sample_weight)
+        part = self._part_of_each(X, labels, sample_weight)
+        self.parts_ = [np.flatnonzero(part == p) for p in range(part.max() + 1)]
+        self.estimators_ = self._fit_parts(base, X, y, sample_weight)
+        return self
+
+    def _check_base(self, base: Any) -> None:
+        name = type(base).__name__
+        if not (is_classifier(base) or is_regressor(base)):
             raise TypeError(
-                f"PartitionEnsemble needs a classifier; {type(base).__name__} is not "
-                "one."
+                f"PartitionEnsemble needs a classifier or a regressor; {name} is "
+                "neither."
             )
-        if self.vote == "pairwise" and not hasattr(base, "predict_proba"):
+        if self.vote == "majority":
+            return
+        if is_regressor(base):
             raise TypeError(
-                f"vote='pairwise' needs predict_proba, which {type(base).__name__} "
-                "does not have; use vote='majority'."
+                f"vote={self.vote!r} is for classifiers, and {name} is a regressor, "
+                "whose parts answer by their median; leave vote as it is."
             )
-        X, y = read_training(self, X, y)
+        if not hasattr(base, "predict_proba"):
+            raise TypeError(
+                f"vote={self.vote!r} needs predict_proba, which {name} does not have; "
+                "use vote='majority'."
+            )
+
+    def _read_targets(self, y: Any, weights: Array | None) -> Columns:
+        """The classes by which features are scored: of numbers, their tenths."""
+        if is_regressor(self):
+            self.middle_ = middle(y, weights)
+            return tenths(y, weights)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        sample_weight = passed_weights(base, sample_weight, X)
+        return labels
+
+    def _part_of_each(self, X: Any, labels: Columns, weights: Array | None) -> Columns:
+        """The number of the part that each feature belongs to."""
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
         group = Groups.read(self.groups, list(names)).labels(X.shape[1])
-        worth = separation(X, labels, sample_weight)
-        scores = np.bincount(group, worth).astype(np.float64)
-        alike = None if len(scores) > _WIDE else likeness(X, group, sample_weight)
-        part = deal(scores, min(self.n_parts, len(scores)), alike)[group]
-        self.parts_ = [np.flatnonzero(part == p) for p in range(part.max() + 1)]
+        if not isinstance(self.partition, str):
+            return given(self.partition, group)
+        n = group.max() + 1
+        n_parts = min(self.n_parts, n)
+        if self.partition == "strides":
+            return strides(n, n_parts)[group]
+        scores = np.bincount(group, separation(X, labels, weights)).astype(np.float64)
+        alike = None if n > _WIDE else likeness(X, group, weights)
+        return deal(scores, n_parts, alike)[group]
+
+    def _fit_parts(self, base: Any, X: Any, y: Any, weights: Any) -> list[Any]:
+        """A fitted model for each part."""
         models = self._unfitted(base, len(self.parts_))
-        self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._fit_part)(p, model, X, y, sample_weight)
+        fitted: list[Any] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._fit_part)(p, model, X, y, weights)
             for p, model in enumerate(models)
         )
-        return self
+        return fitted
 
     def _unfitted(self, base: Any, n: int) -> list[Any]:
         """Clones of the estimator, each with a seed of its own if there is one."""
@@ -225,11 +295,14 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not votes.all():
             own, y = own[votes], y[votes]
             weights = None if weights is None else weights[votes]
-        if len(np.unique(y)) < min(2, len(self.classes_)):
+        least = min(2, len(self.classes_)) if is_classifier(self) else 1
+        if len(np.unique(y)) < least:
             raise ValueError(
                 f"Part {p}, of {len(self.parts_[p])} features, has only {len(y)} "
-                "training rows without missing cells, of fewer than 2 classes: impute "
-                "cells before, take more parts, or use on_missing='estimator'."
+                "training rows without missing cells"
+                + (", of fewer than 2 classes" if least > 1 else "")
+                + ": impute cells before, take more parts, or use "
+                "on_missing='estimator'."
             )
         options = {} if weights is None else {"sample_weight": weights}
         return model.fit(own, y, **options)
@@ -247,7 +320,7 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         allowed = get_tags(model).input_tags.allow_nan
         return bool(self.on_missing == "estimator" and allowed)
 
-    def votes(self, X: Any) -> NDArray[np.intp]:
+    def votes(self, X: Any) -> NDArray[Any]:
         """What each part says.
 
         Parameters
@@ -256,14 +329,33 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        votes : array of int of shape (n_samples, n_parts)
-            Numbers of classes in `classes_`; -1 where a part abstains.
+        votes : array of shape (n_samples, n_parts)
+            Numbers of classes in `classes_`, -1 where a part abstains; of regressors
+            the predictions, NaN where a part abstains.
         """
         X = self._read(X)
-        found = np.full((X.shape[0], len(self.parts_)), ABSTAINS, dtype=np.intp)
+        shape = X.shape[0], len(self.parts_)
+        if is_regressor(self):
+            answers = np.full(shape, np.nan)
+            for p, rows, said in self._answers(X, "predict"):
+                answers[rows, p] = said
+            return answers
+        found = np.full(shape, ABSTAINS, dtype=np.intp)
         for p, rows, said in self._answers(X, "predict"):
             found[rows, p] = np.searchsorted(self.classes_, said)
         return found
+
+    def _rankings(self, X: Any) -> Places:
+        """The place of each class in the ranking of each part."""
+        X, k = self._read(X), len(self.classes_)
+        shape = X.shape[0], len(self.parts_), k
+        places = np.full(shape, ABSTAINS, dtype=np.int16)
+        for p, rows, said in self._answers(X, "predict_proba"):
+            chances = np.full((len(rows), k), -1.0)  # of a class it has never met
+            known = np.searchsorted(self.classes_, self.estimators_[p].classes_)
+            chances[:, known] = said
+            places[rows, p] = rankings(chances)
+        return places
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -278,40 +370,48 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 own = own if votes.all() else own[rows]
                 yield p, rows, getattr(model, method)(own)
 
-    def _counts(self, X: Any) -> NDArray[np.intp]:
-        """What each class is worth to the parts, (n_samples, n_classes)."""
+    def _tally(self, X: Any) -> Tally:
+        """What each class is worth to the parts."""
         check_is_fitted(self)
-        k = len(self.classes_)
         if self.vote == "majority":
-            votes = self.votes(X)
-            return np.stack([(votes == c).sum(axis=1) for c in range(k)]).T
-        X = self._read(X)
-        preferred = np.zeros((X.shape[0], k, k), dtype=np.intp)
-        for p, rows, said in self._answers(X, "predict_proba"):
-            chances = np.full((len(rows), k), -1.0)  # of a class it has never met
-            known = np.searchsorted(self.classes_, self.estimators_[p].classes_)
-            chances[:, known] = said
-            preferred[rows] += preferences(chances)
-        return preferred.min(axis=2)
+            return majority(self.votes(X), len(self.classes_))
+        return _RANKED[self.vote](self._rankings(X))
 
     def predict(self, X: Any) -> Any:
-        """The class with the most votes; of several the first in `classes_`.
+        """The class that wins the vote, or the median of the predictions.
 
         {(X) -> predictions}
         """
-        winner = self._counts(X).argmax(axis=1)
-        return self.classes_[winner]
+        check_is_fitted(self)
+        if is_regressor(self):
+            return median(self.votes(X), self.middle_)
+        return self.classes_[self._tally(X).winner[:, 0]]
 
+    @available_if(_classifies)
+    @shared_docs
     def predict_proba(self, X: Any) -> Array:
         """Share of the votes for each class; equal shares where no part votes.
 
         {(X) -> probabilities}
         """
-        counts = self._counts(X)
+        counts = self._tally(X).worth
         counts[counts.sum(axis=1) == 0] = 1
         return counts / counts.sum(axis=1, keepdims=True)
 
-    def certify_votes(self, X: Any) -> VoteCertificates:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of a classifier, R² of a regressor.
+
+        {(X, y, sample_weight) -> score}
+        """
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def certify_votes(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        tolerance: ArrayLike | None = None,
+    ) -> VoteCertificates:
         """Find how many features must change before each prediction can.
 
         Whoever changes features of k parts decides k votes and no more. The proofs are
@@ -320,6 +420,12 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         {X}
+        y : array-like of shape (n_samples,), default=None
+            For regressors: the true values. None stands for the predictions.
+        tolerance : float or array-like of shape (n_samples,), default=None
+            For regressors, which need it: the budgets count the features that must
+            change before the prediction leaves [y - tolerance, y + tolerance]; they
+            are 0 where it is outside already.
 
         Returns
         -------
@@ -327,129 +433,54 @@ class PartitionEnsemble(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             `budget` for arbitrary changes, `deletion_budget` for cells that become NaN
             (at least as high), their `unit`, and the `prediction`.
         """
-        counts = self._counts(X)
-        budget = budget_of_changes(counts)
-        deletion = budget_of_abstentions(counts)
+        if is_regressor(self):
+            return self._certify_median(X, y, tolerance)
+        if tolerance is not None:
+            raise ValueError(
+                "tolerance is for regressors; these parts vote on classes."
+            )
+        tally = self._tally(X)
+        prediction = self.classes_[tally.winner[:, 0]]
+        silent = ~tally.worth.any(axis=1)
+        return self._certificates(
+            tally.changes(), tally.deletions(), silent, prediction
+        )
+
+    def _certify_median(
+        self, X: Any, y: ArrayLike | None, tolerance: ArrayLike | None
+    ) -> VoteCertificates:
+        """Budgets up to which the median stays within the tolerance."""
+        if tolerance is None:
+            raise ValueError(
+                "The certificates of a regressor need a tolerance: how far from y a "
+                "prediction may be."
+            )
+        answers = self.votes(X)
+        prediction = median(answers, self.middle_)
+        low, high = interval(prediction if y is None else y, tolerance, len(answers))
+        budgets = median_budgets(answers, self.middle_, low, high)
+        silent = np.isnan(answers).all(axis=1)
+        return self._certificates(*budgets, silent, prediction)
+
+    def _certificates(
+        self, changes: Array, deletions: Array, silent: Any, prediction: Any
+    ) -> VoteCertificates:
         if any(map(self._reads_missing, self.estimators_)):
             # a part without one of its cells may say anything, but none speaks up anew
-            deletion = np.where(counts.any(axis=1), budget, np.inf)
+            deletions = np.where(silent, deletions, changes)
         unit = "features" if self.groups is None else "groups"
-        prediction = self.classes_[counts.argmax(axis=1)]
-        return VoteCertificates(budget, deletion, unit, prediction)
+        return VoteCertificates(changes, deletions, unit, prediction)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        of_base = get_tags(self._base())
+        tags.estimator_type = of_base.estimator_type
+        tags.classifier_tags = of_base.classifier_tags
+        tags.regressor_tags = of_base.regressor_tags
+        for kind in (tags.classifier_tags, tags.regressor_tags):
+            if kind is not None:
+                kind.poor_score = True  # of two features, one part each: ties
+        tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = True  # of two features, one part each: ties
         return tags
-
-
-def separation(X: Any, labels: NDArray[np.intp], weights: Array | None) -> Array:
-    """η² of each feature: the share of its variance that lies between the classes."""
-    weights = np.ones(len(labels)) if weights is None else weights
-    member = np.eye(labels.max() + 1)[labels] * weights[:, None]
-    there = np.tile(member.sum(axis=0), (X.shape[1], 1))
-    if has_missing(X):
-        there -= np.asarray(missing_entries(X).T @ member)
-    X = zero_missing(X).astype(np.float64)
-    sums = np.asarray(X.T @ member)
-    squares = np.asarray(with_values(X, values(X) ** 2).T @ weights)
-    n = np.maximum(there.sum(axis=1), np.finfo(float).tiny)
-    shift = sums.sum(axis=1) ** 2 / n
-    between = (sums**2 / np.maximum(there, np.finfo(float).tiny)).sum(axis=1) - shift
-    total = squares - shift
-    varied = total > 1e-12 * squares  # what is left of a constant is rounding
-    return np.where(varied, between / np.where(varied, total, 1.0), 0.0).clip(0, 1)
-
-
-def likeness(X: Any, group: Columns, weights: Array | None) -> Array:
-    """Squared correlations of the features of two groups, summed, for all pairs."""
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    weights = weights / weights.sum()
-    X = zero_missing(X).astype(np.float64)
-
-    def products(block: DenseBlock) -> list[Array]:
-        return [(block.x * weights[block.rows, None]).T @ block.x]
-
-    mean, (gram,) = np.asarray(X.T @ weights), as_design(X).total(products)
-    covariance = gram - np.outer(mean, mean)
-    variance = covariance.diagonal()
-    varied = variance > 1e-12 * gram.diagonal()  # else what is left is rounding
-    scale = np.sqrt(np.where(varied, 1 / np.where(varied, variance, 1.0), 0.0))
-    squared = (covariance * np.outer(scale, scale)) ** 2
-    member = np.eye(group.max() + 1)[group]
-    found = member.T @ np.nan_to_num(squared, posinf=0.0) @ member  # of huge numbers
-    return np.round(found, 9)  # the order of adding must not decide
-
-
-def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
-    """Deal what is scored to parts in rounds, so that parts hold different things.
-
-    Equal scores are taken in their order. `alike` says what two groups have in common;
-    None stands for the product of their scores: then the part with the lowest total
-    gets the best of a round. Gives the part of each group.
-    """
-    scores = np.round(scores, 12)  # the order of adding must not decide
-    order = np.argsort(-scores, kind="stable")
-    part, total = np.empty(len(scores), dtype=np.intp), np.zeros(n_parts)
-    shared = np.zeros((n_parts, 0 if alike is None else len(scores)))
-    for first in range(0, len(order), n_parts):
-        hand = order[first : first + n_parts]
-        if alike is None:
-            parts = np.argsort(total, kind="stable")[: len(hand)]
-        else:
-            parts = linear_sum_assignment(shared[:, hand].T)[1]
-            shared[parts] += alike[hand]
-        part[hand] = parts
-        total[parts] += scores[hand]
-    return part
-
-
-def preferences(chances: Array) -> NDArray[np.bool_]:
-    """Whether each class is likelier than each other, or as likely and comes first.
-
-    From chances (n_samples, n_classes); True for a class and itself.
-    """
-    one, other = chances[:, :, None], chances[:, None, :]
-    first = np.tri(chances.shape[1], dtype=bool).T
-    return np.asarray((one > other) | ((one == other) & first))
-
-
-def leads(counts: NDArray[np.intp]) -> Array:
-    """Votes that each rival must gain on the winner to take its place.
-
-    Rival r beats the winner w if it has more votes, or as many and comes first, so it
-    must gain votes(w) - votes(r), and one more if w comes first: at least 1; `inf`
-    stands for the winner itself. What a class is worth in pairwise comparisons takes
-    the place of its votes: there, too, one part changes each number by 1 at most, and
-    a part that falls silent raises none.
-    """
-    winner = counts.argmax(axis=1)[:, None]
-    first = winner < np.arange(counts.shape[1])
-    found = np.take_along_axis(counts, winner, axis=1) - counts + first
-    lead = found.astype(np.float64)
-    np.put_along_axis(lead, winner, np.inf, axis=1)
-    return lead
-
-
-def budget_of_changes(counts: NDArray[np.intp]) -> Array:
-    """The smallest number of votes whose change changes the winner.
-
-    A vote taken from the winner and given to a rival gains 2, every other change of
-    one vote at most 1, and there are always enough votes of the winner's to take. In
-    pairwise comparisons it is a lower bound. It is `inf` for a single class.
-    """
-    return np.ceil(leads(counts).min(axis=1) / 2)
-
-
-def budget_of_abstentions(counts: NDArray[np.intp]) -> Array:
-    """The smallest number of votes whose loss changes the winner, `inf` if none does.
-
-    A vote of the winner's that is lost gains 1 on it, and no other loss gains anything;
-    a rival that must gain more than the winner has votes can never win. In pairwise
-    comparisons it is a lower bound.
-    """
-    lead = leads(counts)
-    within = lead <= counts.max(axis=1, keepdims=True)
-    return np.where(within, lead, np.inf).min(axis=1)

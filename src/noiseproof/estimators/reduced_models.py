@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import HasMethods, Interval, _safe_indexing
+from noiseproof._rows import KeptRows
 from noiseproof.conditionals import holes
 from noiseproof.estimators.average_over_missing import AverageOverMissing
 from noiseproof.estimators.known_missing import KnownMissing
@@ -99,15 +100,16 @@ class ReducedModels(KnownMissing):
         {(X, y, sample_weight) -> self}
         """
         X, y, sample_weight = self._read_training(X, y, sample_weight)
-        self.rows_, self.targets_, self.weights_ = X, y, sample_weight
+        self.rows_ = KeptRows(X)
+        self.targets_, self.weights_ = y, sample_weight
         self.models_: dict[str, Any] = {}
-        self.others_ = None
+        self.others_: AverageOverMissing | None = None
         self._keep(self._fit_on(np.ones(X.shape[1], dtype=bool)))
         return self
 
     def _fit_on(self, there: NDArray[np.bool_]) -> Any:
         """A model of some columns, fitted on the rows that have them all."""
-        X, y, weights = self.rows_, self.targets_, self.weights_
+        X, y, weights = self.rows_.take(), self.targets_, self.weights_
         if not there.any():
             dummy = DummyClassifier if is_classifier(self) else DummyRegressor
             return dummy().fit(np.zeros((len(y), 1)), y, sample_weight=weights)
@@ -151,7 +153,8 @@ class ReducedModels(KnownMissing):
                 return model
             if self.others_ is None:
                 averaged = AverageOverMissing(FrozenEstimator(self.estimator_))
-                self.others_ = averaged.set_params(random_state=0).fit(self.rows_)
+                averaged.set_params(random_state=0).fit(self.rows_.take())
+                self.others_ = averaged
             return None
 
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:

@@ -11,12 +11,14 @@ from noiseproof.evaluation.conformal import ConformalSets, conformal_sets
 from noiseproof.evaluation.contests import Contest, contest
 from noiseproof.evaluation.curves import RobustnessCurve, robustness_curve
 from noiseproof.evaluation.fragility import Fragility, feature_fragility
+from noiseproof.evaluation.intervals import IntervalCoverage, interval_coverage
 from noiseproof.evaluation.linear import LinearView, linear_view
 from noiseproof.evaluation.models import last_step as last_step
 from noiseproof.evaluation.models import read_models as read_models
 from noiseproof.evaluation.models import scoring_of as scoring_of
 from noiseproof.evaluation.models import try_out as try_out
 from noiseproof.evaluation.perturbations import PERTURBATIONS as PERTURBATIONS
+from noiseproof.evaluation.perturbations import MissingColumns
 from noiseproof.evaluation.perturbations import Perturbation as Perturbation
 from noiseproof.evaluation.perturbations import as_perturbation as as_perturbation
 from noiseproof.evaluation.plots import (
@@ -28,23 +30,33 @@ from noiseproof.evaluation.progress import progress_bar as progress_bar
 from noiseproof.evaluation.results import Result as Result
 from noiseproof.evaluation.results import costliest as costliest
 from noiseproof.evaluation.results import half_width as half_width
-from noiseproof.evaluation.scorers import PerturbedScorer, perturbed_scorer
+from noiseproof.evaluation.scorers import (
+    CertifiedScorer,
+    PerturbedScorer,
+    certified_scorer,
+    perturbed_scorer,
+)
 
 __all__ = [
     "CertificateDisplay",
     "Certificates",
+    "CertifiedScorer",
     "ConformalSets",
     "Contest",
     "Fragility",
     "FragilityDisplay",
+    "IntervalCoverage",
     "LinearView",
+    "MissingColumns",
     "PerturbedScorer",
     "RobustnessCurve",
     "RobustnessCurveDisplay",
+    "certified_scorer",
     "certify",
     "conformal_sets",
     "contest",
     "feature_fragility",
+    "interval_coverage",
     "linear_view",
     "perturbed_scorer",
     "robustness_curve",

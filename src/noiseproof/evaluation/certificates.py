@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_array
 
 from noiseproof._charts import Chart, Line, Series
@@ -27,13 +28,14 @@ from noiseproof._rows import (
     unsigned,
     zero_missing,
 )
-from noiseproof.attacks import Attack, FeatureDeletion
+from noiseproof.attacks import Attack, FeatureDeletion, effective_budget
 from noiseproof.evaluation.linear import (
     BY_FEATURE,
     LinearView,
     check_space,
     float_type,
     linear_view,
+    range_view,
 )
 from noiseproof.evaluation.results import Result
 from noiseproof.groups import (
@@ -70,6 +72,7 @@ def certify(
     attack: Attack | None = None,
     space: str = "input",
     n_jobs: int | None = None,
+    tolerance: ArrayLike | None = None,
 ) -> Certificates:
     """Find the smallest deletion that changes the prediction of each row.
 
@@ -80,22 +83,28 @@ def certify(
     takes more than 2^14 branches, which cannot happen with up to 13 features that help
     the own class, gets the bound of the fractional relaxation instead and is flagged.
 
+    Of a regressor it is the smallest deletion that moves the prediction out of
+    y ± tolerance, by the same search: what it must use up is y + t - w·x - b, or
+    w·x + b - y + t.
+
     No deletion worth less than a certificate changes the model's own `predict`. Where
     the rounding of sums could decide, the certificate takes the lower value and is
     flagged as not exact.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or regressor
         Fitted and linear, from any library; `linear_view` says what it reads. Or a
         `PartitionEnsemble` of any models: then `budget` counts the features that must
         be changed, to whatever values, and `deletion_budget` those that must go missing
         before the votes can turn; both are lower bounds, which nothing smaller beats.
+        A `PartitionEnsemble` of regressors needs a `tolerance`.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows to certify. Sparse X stays sparse. Features that are missing already (NaN)
         cannot be deleted.
     y : array-like of shape (n_samples,) or None
-        Labels, for `accuracy_at`; None if there are none.
+        Labels, for `accuracy_at`; None if there are none. Of a regressor the targets;
+        None asks what moves a prediction by more than the tolerance.
     {values}
         A feature of value 0 can be deleted for free.
     {groups}
@@ -108,11 +117,13 @@ def certify(
     {n_jobs}
         They share the rows of a linear model. The backend "dask" spreads the rows over
         the workers of a cluster.
+    {tolerance}
 
     Returns
     -------
     certificates : Certificates
-        `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`.
+        `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`; of a
+        linear regressor also `movement_at(budget)`.
 
     {See Also: robustness_curve, feature_fragility, PartitionEnsemble}
 
@@ -129,7 +140,21 @@ def certify(
     array([1. , 1. , 0.5])
     >>> certificates.deletion(0)
     array([0, 1])
+
+    Both features must go before the second prediction is more than 1.2 from y:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, y = [[2.0, 0.0], [1.0, 1.0]], [2.0, 1.5]
+    >>> model = LinearRegression(fit_intercept=False).fit(X, y)
+    >>> certificates = certify(model, X, y, tolerance=1.2)
+    >>> certificates.budget
+    array([1., 2.])
+    >>> lowest, highest = certificates.movement_at(1)
+    >>> lowest.round(3), highest.round(3)
+    (array([-2., -1.]), array([0., 0.]))
     """
+    _check_tolerance(model, tolerance)
+    tolerance = _in_units_of(y, tolerance)
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
         if not (values is None and attack is None and groups is None):
             raise ValueError(
@@ -137,7 +162,73 @@ def certify(
                 "of 1 each; they take neither values nor an attack; groups are those "
                 "of the ensemble."
             )
-        return _certified_votes(model, X, y, space)
+        return _certified_votes(model, X, y, space, tolerance)
+    attack, search = _attack(values, groups, attack)
+    X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    labels = None if y is None else _labels(y, X.shape[0])
+    if tolerance is not None:
+        tolerance = _tolerances(tolerance, labels, X.shape[0])
+        view: LinearView = range_view(model, space, labels, tolerance)
+    else:
+        view = linear_view(model, space)
+    if groups is not None and space == "model":
+        features, columns = _features(model, X, view), feature_names(model, X)
+        groups = column_groups(features, columns, groups, rest=True)
+        attack = FeatureDeletion(values=values, groups=groups)
+    attack = attack.on(_names(model, X, view, space))
+    work = delayed(_certified)
+    jobs = (work(*block, model, view, attack, search) for block in _blocks(X))
+    predictions, found = zip(*Parallel(n_jobs, prefer="threads")(jobs), strict=True)
+    prediction = np.concatenate(predictions)
+    return Certificates(
+        np.concatenate([part.budget for part in found]),
+        np.concatenate([part.exact for part in found]),
+        prediction,
+        _correct(prediction, labels, tolerance),
+        found[0].unit,
+        _together([part.changes for part in found], (X.shape[0], view.coef.shape[1])),
+        tolerance=tolerance,
+        effects=_all_effects([part.effects for part in found]),
+    )
+
+
+def _check_tolerance(model: Any, tolerance: Any) -> None:
+    """Regressors need a tolerance, and classifiers have none."""
+    last = unwrap(model)[1]
+    name = type(last).__name__
+    known = hasattr(last, "__sklearn_tags__")
+    if tolerance is None and known and is_regressor(last):
+        raise ValueError(
+            f"{name} predicts a quantity, so certify needs a tolerance: how far a "
+            "prediction may be from y and still be right."
+        )
+    if tolerance is not None and known and is_classifier(last):
+        raise ValueError(f"{name} predicts classes; a tolerance is for regressors.")
+
+
+def _tolerances(tolerance: Any, y: Any, n: int) -> Array:
+    """One tolerance per row, if it makes sense together with y."""
+    each = np.asarray(tolerance, dtype=np.float64)
+    good = np.isfinite(each) & (each >= 0)
+    if each.shape not in ((), (n,)) or not good.all():
+        raise ValueError(
+            "tolerance must be a finite number that is not negative, or one per row, "
+            f"{n}; got {tolerance!r}."
+        )
+    if y is not None and not (y.dtype.kind in "biuf" and np.isfinite(y).all()):
+        raise ValueError("With a tolerance y must hold finite numbers.")
+    return np.broadcast_to(each, (n,)).copy()
+
+
+def _correct(prediction: Any, y: Any, tolerance: Any) -> Any:
+    """Which predictions are right, if there are labels to tell."""
+    if y is None:
+        return None
+    return prediction == y if tolerance is None else np.abs(prediction - y) <= tolerance
+
+
+def _attack(values: Any, groups: Any, attack: Any) -> tuple[Attack, Any]:
+    """What may happen, and how to find the least of it that matters."""
     if attack is not None and (values is not None or groups is not None):
         name = "groups" if values is None else "values"
         raise ValueError(f"{name} are for deletion; an attack brings its own.")
@@ -150,29 +241,12 @@ def certify(
             "is: FeatureDeletion, FeatureScaling and NormBall; got "
             f"{type(attack).__name__}."
         )
-    view = linear_view(model, space)
-    X = canonical(X if hasattr(X, "shape") else np.asarray(X))
-    if groups is not None and space == "model":
-        features, columns = _features(model, X, view), feature_names(model, X)
-        groups = column_groups(features, columns, groups, rest=True)
-        attack = FeatureDeletion(values=values, groups=groups)
-    attack = attack.on(_names(model, X, view, space))
-    labels = None if y is None else _labels(y, X.shape[0])
-    work = delayed(_certified)
-    jobs = (work(block, model, view, attack, search) for block in _blocks(X))
-    predictions, found = zip(*Parallel(n_jobs, prefer="threads")(jobs), strict=True)
-    prediction = np.concatenate(predictions)
-    return Certificates(
-        np.concatenate([part.budget for part in found]),
-        np.concatenate([part.exact for part in found]),
-        prediction,
-        None if labels is None else prediction == labels,
-        found[0].unit,
-        _together([part.changes for part in found], (X.shape[0], view.coef.shape[1])),
-    )
+    return attack, search
 
 
-def _certified_votes(model: Any, X: Any, y: Any, space: str) -> Certificates:
+def _certified_votes(
+    model: Any, X: Any, y: Any, space: str, tolerance: Any
+) -> Certificates:
     """What a model that votes, as `PartitionEnsemble` does, can prove."""
     check_space(space)
     steps, voters = unwrap(model)
@@ -183,10 +257,46 @@ def _certified_votes(model: Any, X: Any, y: Any, space: str) -> Certificates:
                 "one of them could change several votes; use space='model' to count "
                 "features behind it."
             )
-    found = voters.certify_votes(transform(steps, X))._asdict()
+    of_numbers = is_regressor(voters)
+    options = {"y": y, "tolerance": tolerance} if of_numbers else {}
+    found = voters.certify_votes(transform(steps, X), **options)._asdict()
     prediction = found["prediction"]
-    correct = None if y is None else prediction == _labels(y, len(prediction))
+    if y is None:
+        correct = None
+    elif of_numbers:
+        correct = found["budget"] > 0
+    else:
+        correct = prediction == _labels(y, len(prediction))
+    if of_numbers:
+        found["tolerance"] = np.broadcast_to(tolerance, prediction.shape).astype(float)
     return Certificates(correct=correct, exact=np.isinf(found["budget"]), **found)
+
+
+def _in_units_of(y: Any, tolerance: Any) -> Any:
+    """A tolerance in units of y: "15%" is that share of each absolute value of y."""
+    if not isinstance(tolerance, str):
+        return tolerance
+    number, per_cent, rest = tolerance.strip().partition("%")
+    try:
+        share = float(number) / 100
+    except ValueError:
+        share = -1.0
+    if rest or not per_cent or not 0 <= share < np.inf:
+        raise ValueError(
+            f"tolerance must be a number, one for each row, or a share of y such as "
+            f"'15%'; got {tolerance!r}."
+        )
+    if y is None:
+        raise ValueError(f"tolerance={tolerance!r} is a share of y, so y is needed.")
+    return share * np.abs(np.asarray(y, dtype=np.float64))
+
+
+class Effects(NamedTuple):
+    """What deletions do to the predictions of a linear regressor."""
+
+    changes: Any  # CSR (n, d), or (n, n_groups): what a deletion adds to a prediction
+    values: Array  # what it costs
+    rounding: Array  # (n,): how far the model's own difference may be from the sum
 
 
 @shared_docs
@@ -199,13 +309,15 @@ class Certificates(Result):
     budget : array of shape (n_samples,)
         The smallest total value of features whose deletion changes the prediction,
         right or wrong; `inf` where no deletion can. For other attacks the smallest
-        number of features or the smallest radius.
+        number of features or the smallest radius. Of a regressor, what moves the
+        prediction out of its tolerance; 0 where it is outside already.
     exact : array of bool of shape (n_samples,)
         Whether that is the smallest; elsewhere it is a lower bound, which is safe.
     prediction : array of shape (n_samples,)
         Of the clean rows.
     correct : array of bool of shape (n_samples,), or None
-        Whether the clean prediction is right, if labels were given.
+        Whether the clean prediction is right, or within the tolerance, if labels were
+        given.
     unit : str
         What a budget counts.
     changes : CSR matrix of bool of shape (n_samples, n_features), or None
@@ -213,6 +325,10 @@ class Certificates(Result):
     deletion_budget : array of shape (n_samples,), or None
         For a model that votes, where `budget` counts features that are changed to
         whatever values: the same for features that go missing (NaN), which it notices.
+    tolerance : array of shape (n_samples,), or None
+        Of a regressor, how far a prediction may be from y.
+    effects : Effects or None
+        Of a linear regressor, what each deletion adds to the predictions.
 
     {See Also: certify, CertificateDisplay}
     """
@@ -224,9 +340,13 @@ class Certificates(Result):
     unit: str
     changes: Any = None
     deletion_budget: Array | None = None
+    tolerance: Array | None = None
+    effects: Effects | None = None
 
     def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
         """Share of rows that are right, and stay so for every change within the budget.
+
+        Right means within the tolerance, if the model is a regressor.
 
         Parameters
         ----------
@@ -263,6 +383,39 @@ class Certificates(Result):
             Of the shape of `budget`.
         """
         return self._share(budget, np.ones(len(self.budget), dtype=bool), self.budget)
+
+    def movement_at(self, budget: float) -> tuple[Array, Array]:
+        """How far deletions within the budget can move the predictions.
+
+        For linear regressors. With values of 0 and 1, or equal ones, the largest terms
+        of a sign go; otherwise this is a knapsack problem for each sign, solved as for
+        `budget`: exactly, or by its fractional relaxation where it is too large. Both
+        numbers are widened by what rounding can do.
+
+        Parameters
+        ----------
+        budget : float
+            What the adversary may spend.
+
+        Returns
+        -------
+        lowest, highest : arrays of shape (n_samples,)
+            No deletion within the budget changes a prediction by less or by more.
+        """
+        from noiseproof.evaluation.kernels import extreme_changes
+
+        if self.effects is None:
+            raise ValueError("movement_at is for deletions from a linear regressor.")
+        if np.ndim(budget) or not budget >= 0:
+            raise ValueError(f"A budget must be a number from 0 on; got {budget!r}.")
+        changes, values, rounding = self.effects
+        prices, scale, plain, _ = _prices(values)
+        limit = effective_budget(float(budget) / scale, prices)
+        lowest, highest = extreme_changes(
+            *unsigned(changes), prices, limit, (plain, False, MAX_BRANCHES)
+        )
+        rounding = np.where(lowest < highest, rounding, 0.0)
+        return lowest - rounding, highest + rounding
 
     def risk_bound(self, budget: float, delta: float = 0.05) -> float:
         """Bound the risk on new rows under this attack, from the rows certified.
@@ -326,13 +479,18 @@ class Certificates(Result):
 
     def _title(self) -> str:
         parts = [f"{len(self.budget)} rows"]
+        within = self.tolerance is not None
         if self.correct is not None:
-            parts.append(f"accuracy {np.mean(self.correct):.3f}")
+            share = f"{np.mean(self.correct):.3f}"
+            parts.append(f"{share} within tolerance" if within else f"accuracy {share}")
         parts.append(f"median {np.median(self.budget):g}")
         bounds = int(np.sum(~self.exact))
         if bounds:
             parts.append(f"{bounds} of them lower bounds")
-        return f"Certificates, {self.unit} to change a prediction: {', '.join(parts)}"
+        change = (
+            "move a prediction out of tolerance" if within else "change a prediction"
+        )
+        return f"Certificates, {self.unit} to {change}: {', '.join(parts)}"
 
     def _columns(self) -> dict[str, Any]:
         columns = {"prediction": self.prediction, "correct": self.correct}
@@ -346,7 +504,9 @@ class Certificates(Result):
         at = np.unique(np.concatenate([[0.0], at[np.isfinite(at)]]))
         if self.correct is None:
             return {self.unit: at, "unchanged": self.unchanged_at(at)}
-        return {self.unit: at, "certified accuracy": self.accuracy_at(at)}
+        within = self.tolerance is not None
+        what = "certified within tolerance" if within else "certified accuracy"
+        return {self.unit: at, what: self.accuracy_at(at)}
 
     def _chart(self) -> Chart:
         return certificate_chart({"these rows": self})
@@ -365,7 +525,9 @@ def certificate_chart(
         share = each.accuracy_at(at) if labelled else each.unchanged_at(at)
         lines.append(Line(name, Series(at.tolist(), share.tolist()), i))
     unit = next(iter(named.values())).unit
-    what = "certified accuracy" if labelled else "predictions unchanged"
+    within = any(each.tolerance is not None for each in named.values())
+    right = "certified share within tolerance" if within else "certified accuracy"
+    what = right if labelled else "predictions unchanged"
     return Chart(
         lines, f"budget of the adversary ({unit})", what, steps=True, marks=False
     )
@@ -408,14 +570,15 @@ def _features(model: Any, X: Any, view: LinearView) -> list[Feature]:
     return features_behind(model, feature_names(model, X), view.coef.shape[1])
 
 
-def _blocks(X: Any) -> Iterator[Any]:
-    """A few rows of X after others."""
+def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+    """A few rows of X after others: which, and what they are."""
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions; got {len(X.shape)}.")
     width = max(1.0, X.shape[1] * (density(X) or 1.0))
     step = max(1, int(_BLOCK / width))
     for start in range(0, max(1, X.shape[0]), step):
-        yield _safe_indexing(X, slice(start, start + step))
+        rows = slice(start, start + step)
+        yield rows, _safe_indexing(X, rows)
 
 
 class _Found(NamedTuple):
@@ -425,18 +588,23 @@ class _Found(NamedTuple):
     exact: Mask
     unit: str
     changes: tuple[NDArray[Any], NDArray[Any]] | None = None
+    effects: Effects | None = None
 
 
 def _certified(
-    block: Any, model: Any, view: LinearView, attack: Attack, search: Any
+    which: slice, block: Any, model: Any, view: LinearView, attack: Attack, search: Any
 ) -> tuple[NDArray[Any], _Found]:
     """Predictions for a few rows, and what it takes to change them."""
     rows, prediction = view.rows(block), np.asarray(model.predict(block))
+    view = view.at(which, prediction)
     precision = _Precision.of(view, rows if view.space == "model" else block)
     with np.errstate(over="ignore", invalid="ignore"):
         doubt = float(precision.doubts.max())
         own = view.agreed(rows, prediction, precision.unit, doubt)
-        return prediction, search(attack, view, rows, own, precision)
+        found = search(attack, view, rows, own, precision)
+    lost = view.outside(prediction)
+    budget = np.where(lost, 0.0, found.budget)
+    return prediction, found._replace(budget=budget, exact=found.exact | lost)
 
 
 def _together(parts: list[Any], shape: tuple[int, int]) -> Any:
@@ -475,6 +643,32 @@ class _Precision(NamedTuple):
         return cls(eps, unit, doubts, float(limits.tiny), float(limits.max) / 8)
 
 
+class _Parts(NamedTuple):
+    """What can be deleted of the rows, each part a feature of its own row only."""
+
+    entries: Any  # the rows as CSR
+    place: Any  # which part each of these entries belongs to
+    rows: Any  # the parts as CSR
+    coef: Array  # weights of the columns of that, as a view has them of features
+    sizes: Array
+    owner: NDArray[Any]  # the feature or group that each column stands for
+    terms: int  # the most terms in a score, if it takes groups to add them up
+
+    @classmethod
+    def of(cls, view: LinearView, rows: Any, labels: Any) -> _Parts:
+        """Entries, or groups of them."""
+        entries, sizes = stored_rows(readable(rows)), view.rounding.sizes
+        if labels is None:
+            owner = np.arange(rows.shape[1])
+            return cls(entries, slice(None), entries, view.coef, sizes, owner, 0)
+        stored, group, place = group_rows(entries, labels)
+        coef = group_weights(entries, place, view.coef)
+        sizes = group_weights(abs(entries), place, np.abs(sizes))
+        # of each score there are as many terms as entries, and we add them up as well
+        most = 2 * int(np.diff(entries.indptr).max(initial=0))
+        return cls(entries, place, stored, coef, sizes, group, most)
+
+
 def _cheapest(
     attack: Attack, view: LinearView, rows: Any, own: Labels, precision: _Precision
 ) -> _Found:
@@ -482,40 +676,69 @@ def _cheapest(
     # Numba is imported here, at the first certificate, to keep the import light
     from noiseproof.evaluation.kernels import cheapest_changes
 
-    d = rows.shape[1]
+    n, d = rows.shape
     values, factors = attack.certificate_values(d), attack.certificate_factors
-    stored = stored_rows(readable(rows))
     labels = attack.certificate_groups(d)
+    parts = _Parts.of(view, rows, labels)
     eps, unit, doubts, tiny, huge = precision
-    if factors == (0.0, 1.0) and _adds_up_exactly(view, stored, eps):
+    if factors == (0.0, 1.0) and _adds_up_exactly(view, parts.entries, eps):
         eps = unit = tiny = 0.0
+        precision = precision._replace(eps=eps, unit=unit, tiny=tiny)
     prices, scale, plain, whole = _prices(values)
-    coef, sizes, terms = view.coef, view.rounding.sizes, d * view.centred
-    entries, place, paid = stored, slice(None), prices
-    if labels is not None:  # a pair of row and group is a feature of this row only
-        stored, group, place = group_rows(entries, labels)
-        coef = group_weights(entries, place, coef)
-        sizes = group_weights(abs(entries), place, np.abs(sizes))
-        paid = prices[group]
-        # of each score there are as many terms as entries, and we add them up as well
-        terms = max(terms, 2 * int(np.diff(entries.indptr).max(initial=0)))
-    changed = np.zeros(len(stored.data), dtype=bool)
+    changed = np.zeros(len(parts.rows.data), dtype=bool)
     budget, exact = cheapest_changes(
-        *(*unsigned(stored), own.astype(np.uint64)),
-        (coef, sizes, view.intercepts(rows), doubts, view.rank),
-        *(paid, factors),
+        *(*unsigned(parts.rows), own.astype(np.uint64)),
         (
-            *(eps, terms, view.rounding.terms, unit, tiny),
-            huge / max(1.0, *map(abs, factors)),
+            *(parts.coef, parts.sizes, view.intercepts(rows)),
+            *(doubts + 4 * eps * view.bound_sizes(n), view.rank),
+        ),
+        *(prices[parts.owner], factors),
+        (
+            *(eps, max(d * view.centred, parts.terms), view.rounding.terms),
+            *(unit, tiny, huge / max(1.0, *map(abs, factors))),
         ),
         *((plain, whole, MAX_BRANCHES), changed),
     )
     exact &= bool(np.all((prices > 0) == (values > 0)))
-    changed = changed[place]
-    counts = np.diff(np.concatenate([[0], np.cumsum(changed)])[entries.indptr])
+    changed = changed[parts.place]
+    counts = np.diff(np.concatenate([[0], np.cumsum(changed)])[parts.entries.indptr])
     unit_name = "features" if labels is None else "groups"
     unit_name = unit_name if np.all(values == 1) else "value"
-    return _Found(budget * scale, exact, unit_name, (entries.indices[changed], counts))
+    changes = parts.entries.indices[changed], counts
+    effects = None
+    if factors == (0.0, 1.0) and view.predicts is not None:
+        effects = _effects(view, parts, values, precision)
+    return _Found(budget * scale, exact, unit_name, changes, effects)
+
+
+def _effects(
+    view: LinearView, parts: _Parts, values: Array, precision: _Precision
+) -> Effects:
+    """What deletions do to the predictions of a regressor."""
+    rows, at = parts.rows, view.predicts
+    indices, (n, d) = rows.indices, parts.entries.shape
+    changes = -parts.coef[at][indices] * rows.data
+    where = parts.owner[indices], rows.indptr
+    matrix = sp.csr_array((changes, *where), shape=(n, len(values)))
+    counts = np.diff(rows.indptr)
+    terms = np.maximum(counts, max(d * view.centred, parts.terms))
+    terms = terms + view.rounding.terms + 4
+    sizes = np.abs(parts.sizes[at][indices] * rows.data)
+    size = np.bincount(np.repeat(np.arange(n), counts), sizes, n)
+    size = size + np.abs(view.intercept[at])
+    doubt = (2 * precision.eps * terms + precision.unit) * size + precision.tiny * terms
+    doubt = 2 * (doubt + precision.doubts[at])  # before and after
+    return Effects(matrix, values, np.where(counts > 0, doubt, 0.0))
+
+
+def _all_effects(parts: list[Effects | None]) -> Effects | None:
+    """The effects on all rows."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    rounding = np.concatenate([part.rounding for part in found])
+    changes = sp.vstack([part.changes for part in found], format="csr")
+    return Effects(changes, found[0].values, rounding)
 
 
 def _prices(values: Array) -> tuple[Array, float, bool, bool]:
@@ -537,7 +760,8 @@ def _adds_up_exactly(view: LinearView, stored: Any, eps: float) -> bool:
     """
     if view.rounding.terms or (view.space == "input" and view.steps):
         return False
-    parts = (2 * view.coef, 2 * view.intercept, stored.data)  # 2: of one vector, w/2
+    constants = np.concatenate([view.intercept, view.bounds(stored.shape[0]).ravel()])
+    parts = (2 * view.coef, 2 * constants, stored.data)  # 2: of one vector, w/2
     if any(np.any(part * _GRID != np.round(part * _GRID)) for part in parts):
         return False
     w, b, x = (float(np.abs(part).max(initial=0.0)) for part in parts)
@@ -556,7 +780,7 @@ def _radius(
     (n, d), order = rows.shape, _DUAL[attack.ord]
     unit = 2 * precision.eps * (d + view.rounding.terms + 4) + precision.unit
     size = abs(zero_missing(rows)) @ np.abs(view.rounding.sizes).T
-    size = np.asarray(size) + np.abs(view.intercept)
+    size = np.asarray(size) + np.abs(view.intercept) + view.bound_sizes(n)
     doubt = unit * size + precision.doubts + d * precision.tiny
     scores = view.scores(rows)
     each = np.arange(n)

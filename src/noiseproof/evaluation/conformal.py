@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 from zlib import crc32
@@ -14,9 +13,9 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
+from noiseproof._conformal import Calibration, missing_values, ordered, without
 from noiseproof._docs import shared_docs
-from noiseproof._private import _safe_indexing
-from noiseproof._rows import contain, density
+from noiseproof._rows import density
 from noiseproof.conditionals import hashed
 from noiseproof.evaluation.linear import places_of
 from noiseproof.groups import Groups
@@ -146,31 +145,32 @@ class ConformalSets:
         conformity_score: str | None = None,
         random_state: Any = None,
     ):
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie within (0, 1); got {coverage!r}.")
-        self.model, self.coverage = model, float(coverage)
+        self.model, self.coverage = model, coverage
         self.classes_ = _classes(model)
-        self._score = _score(conformity_score, self.classes_ is not None)
-        self._X, missing = _read(X_calibration)
-        n, d = missing.shape
-        if _rank(n, self.coverage) > n:
-            raise ValueError(
-                f"coverage={coverage:g} needs at least {_least(self.coverage)} "
-                f"calibration rows; got {n}."
-            )
-        self._y = self._answers(y_calibration, n)
-        names = list(getattr(X_calibration, "columns", range(d)))
-        self._groups = Groups.read(groups, names).labels(d)
-        self._missing = self._whole_groups(missing)
+        self.conformity_score = _score(conformity_score, self.classes_ is not None)
+        X = _read(X_calibration)
+        answers = self._answers(y_calibration, X.shape[0])
+        names = list(getattr(X_calibration, "columns", range(X.shape[1])))
+        labels = Groups.read(groups, names).labels(X.shape[1])
+        wanted = getattr(model, "feature_names_in_", names)
+        if hasattr(X, "columns") and set(wanted) == set(names):
+            labels = labels[[names.index(name) for name in wanted]]
+            X = ordered(X, wanted)
+        self.calibration_ = Calibration(X, answers, labels)
+        self.calibration_.check(coverage)
         self._seed = int(check_random_state(random_state).randint(2**31))
-        self.thresholds_: dict[tuple[int, ...], float] = {}
         self._try_out()
 
     def __repr__(self) -> str:
         return (
             f"ConformalSets of {type(self.model).__name__}: coverage "
-            f"{self.coverage:g}, {len(self._y)} calibration rows"
+            f"{self.coverage:g}, {len(self.calibration_)} calibration rows"
         )
+
+    @property
+    def thresholds_(self) -> dict[tuple[int, ...], float]:
+        """How strange an answer may be, for each pattern met so far."""
+        return self.calibration_.thresholds.setdefault(self.coverage, {})
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The answers that cannot be ruled out.
@@ -178,6 +178,7 @@ class ConformalSets:
         Parameters
         ----------
         {incomplete X}
+            The columns of a data frame may come in any order.
 
         Returns
         -------
@@ -185,80 +186,47 @@ class ConformalSets:
             Which classes belong to each set, in the order of `classes_`; for a
             regressor the ends of the intervals.
         """
-        X, missing = _read(X)
-        if missing.shape[1] != len(self._groups):
+        X = ordered(_read(X), self.calibration_.rows.names)
+        d = len(self.calibration_.labels)
+        if X.shape[1] != d:
             raise ValueError(
-                f"X has {missing.shape[1]} features, but the calibration rows have "
-                f"{len(self._groups)}."
+                f"X has {X.shape[1]} features, but the calibration rows have {d}."
             )
-        missing = self._whole_groups(missing)
-        patterns, which = np.unique(missing, axis=0, return_inverse=True)
-        patterns = np.array([self._calibrated(pattern) for pattern in patterns])
-        limit = np.array([self._threshold(pattern) for pattern in patterns])
-        missing, limit = patterns[which.ravel()], limit[which.ravel()]
+        missing, limit = self.calibration_.limits(
+            missing_values(X), self.coverage, self._scores
+        )
+        X = without(X, missing)
         if self.classes_ is None:
-            outputs = self._outputs(X, missing)
+            outputs = self._outputs(X)
             return np.stack([outputs - limit, outputs + limit], axis=1)
-        return self._of_classes(X, missing) <= limit[:, None]
+        return self._of_classes(X) <= limit[:, None]
 
-    def _calibrated(self, pattern: Mask) -> Mask:
-        """The pattern, with as few cells more as give it enough calibration rows.
-
-        It depends on what is missing only, so the promise holds for what it gives.
-        """
-        while True:
-            more = (self._missing & ~pattern).sum(axis=1)
-            others = np.flatnonzero(more)
-            if _rank(len(more) - len(others), self.coverage) <= len(more) - len(others):
-                return pattern
-            pattern = pattern | self._missing[others[more[others].argmin()]]
-
-    def _threshold(self, pattern: Mask) -> float:
-        """The quantile of the scores of calibration rows that miss just this."""
-        key = tuple(np.flatnonzero(pattern).tolist())
-        if key not in self.thresholds_:
-            usable = np.flatnonzero(~(self._missing & ~pattern).any(axis=1))
-            rank = _rank(len(usable), self.coverage) - 1
-            scores = np.partition(self._scores(usable, pattern), rank)
-            self.thresholds_[key] = float(scores[rank])
-        return self.thresholds_[key]
-
-    def _scores(self, rows: NDArray[np.intp], pattern: Mask) -> Array:
-        """How strange the true answers are, without the cells of the pattern."""
-        missing = np.broadcast_to(pattern, (len(rows), len(pattern)))
-        X, y = _safe_indexing(self._X, rows), self._y[rows]
+    def _scores(self, X: Any, y: NDArray[Any]) -> Array:
+        """How strange the true answers are."""
         if self.classes_ is None:
-            return np.abs(y - self._outputs(X, missing))
-        return self._of_classes(X, missing)[np.arange(len(rows)), y]
+            return np.abs(y - self._outputs(X))
+        return self._of_classes(X)[np.arange(len(y)), y]
 
-    def _of_classes(self, X: Any, missing: Mask) -> Array:
-        """How strange each class is for rows without the cells that are marked."""
-        share = np.zeros(len(missing))
-        if self._score is _aps:
-            share = _shares(X, missing, self._seed)
-        return self._score(self._outputs(X, missing), share)
+    def _of_classes(self, X: Any) -> Array:
+        """How strange each class is, for each row."""
+        outputs = self._outputs(X)
+        if self.conformity_score == "lac":
+            return 1 - outputs
+        return _aps(outputs, _shares(X, self._seed))
 
-    def _outputs(self, X: Any, missing: Mask) -> Array:
-        """What the model says of rows without the cells that are marked."""
-        rows = contain(X, "nan").without(missing)
+    def _outputs(self, X: Any) -> Array:
+        """What the model says of rows."""
         ask = self.model.predict if self.classes_ is None else self.model.predict_proba
-        outputs = np.asarray(ask(rows), dtype=np.float64)
+        outputs = np.asarray(ask(X), dtype=np.float64)
         if np.isnan(outputs).any():
             raise ValueError("The model predicts NaN for some rows; it must not.")
-        n, classes = len(missing), self.classes_
+        n, classes = X.shape[0], self.classes_
         if outputs.shape != ((n,) if classes is None else (n, len(classes))):
             raise ValueError(
                 "The model must predict one number per row, or one per class; it gives "
                 f"the shape {outputs.shape} for {n} rows."
             )
         return outputs
-
-    def _whole_groups(self, missing: Mask) -> Mask:
-        """Cells that are missing, and with them the rest of their groups."""
-        touched = np.zeros((missing.shape[0], self._groups.max() + 1), dtype=bool)
-        rows, columns = np.nonzero(missing)
-        touched[rows, self._groups[columns]] = True
-        return touched[:, self._groups]
 
     def _answers(self, y: ArrayLike, n: int) -> NDArray[Any]:
         """Targets as numbers, classes as their places in `classes_`."""
@@ -277,9 +245,9 @@ class ConformalSets:
 
     def _try_out(self) -> None:
         """One row without one cell, so that what cannot work fails before the work."""
-        hole = self._groups == self._groups[0]
+        hole = self.calibration_.labels == self.calibration_.labels[0]
         try:
-            self._outputs(_safe_indexing(self._X, [0]), hole[None, :])
+            self._outputs(without(self.calibration_.rows.take([0]), hole[None, :]))
         except NotFittedError:
             raise
         except ValueError as error:
@@ -289,16 +257,6 @@ class ConformalSets:
                 f"{type(self.model).__name__} refuses missing cells (NaN): put an "
                 "imputer before it in a pipeline, or use a model that reads them."
             ) from error
-
-
-def _rank(n: int, coverage: float) -> int:
-    """Which of n scores, by size, is the threshold; above n there is none."""
-    return int(np.ceil(round((n + 1) * coverage, 9)))
-
-
-def _least(coverage: float) -> int:
-    """The number of calibration rows from which on there is a threshold."""
-    return int(np.ceil(round(coverage / (1 - coverage), 9)))
 
 
 def _classes(model: Any) -> NDArray[Any] | None:
@@ -320,20 +278,15 @@ def _is_classifier(model: Any) -> bool:
     return hasattr(model, "__sklearn_tags__") and bool(is_classifier(model))
 
 
-def _score(name: str | None, of_classes: bool) -> Callable[[Array, Array], Array]:
-    """How strange each class is, for rows of probabilities and a random share each."""
-    known = {"lac": _lac, "aps": _aps} if of_classes else {"absolute": _lac}
+def _score(name: str | None, of_classes: bool) -> str:
+    """The conformity score of that name, or the default one."""
+    known = ("lac", "aps") if of_classes else ("absolute",)
     if name is not None and name not in known:
         raise ValueError(
             f"conformity_score must be {' or '.join(map(repr, known))} for a "
             f"{'classifier' if of_classes else 'regressor'}; got {name!r}."
         )
-    return known[name] if name is not None else next(iter(known.values()))
-
-
-def _lac(probabilities: Array, share: Array) -> Array:
-    """One less its probability."""
-    return 1 - probabilities
+    return known[0] if name is None else name
 
 
 def _aps(probabilities: Array, share: Array) -> Array:
@@ -346,17 +299,19 @@ def _aps(probabilities: Array, share: Array) -> Array:
     return scores
 
 
-def _shares(X: Any, missing: Mask, seed: int) -> Array:
-    """A random number from 0 to 1 for each row, hashed from the cells it has left.
+def _shares(X: Any, seed: int) -> Array:
+    """A random number from 0 to 1 for each row, hashed from the cells it has.
 
     So the score of an answer is one function of row and answer, for rows of the
-    calibration and for new ones: they stay exchangeable.
+    calibration and for new ones: they stay exchangeable. It depends neither on the
+    order of the columns nor on their container.
     """
+    missing = missing_values(X)
     rows = np.full(len(missing), seed, dtype=np.uint64)
     columns = X.items() if hasattr(X, "items") else enumerate(np.asarray(X).T)
     for (_, column), gone in zip(columns, missing.T, strict=True):
-        rows = hashed(rows + hashed(_keys(np.asarray(column), gone)))
-    return (rows >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        rows += hashed(_keys(np.asarray(column), gone))
+    return (hashed(rows) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:
@@ -374,17 +329,16 @@ def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:
     return keys
 
 
-def _read(X: Any) -> tuple[Any, Mask]:
-    """Rows that can be indexed, and which of their cells are missing."""
+def _read(X: Any) -> Any:
+    """Rows that can be indexed."""
     if density(X) is not None:
         raise TypeError(
             "Conformal sets need dense rows, since missing cells (NaN) would fill a "
             "sparse matrix; pass X.toarray()."
         )
-    if not hasattr(X, "columns"):
-        X = np.asarray(X)
-        if X.ndim != 2:
-            raise ValueError(f"X must have two dimensions; got {X.ndim}.")
-    if hasattr(X, "isna"):
-        return X, X.isna().to_numpy()
-    return X, np.isnan(np.asarray(X, dtype=np.float64))
+    if hasattr(X, "columns"):
+        return X
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions; got {X.ndim}.")
+    return X

@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
 _FATES = {
-    "zero": "deleted (read as zero)",
-    "nan": "missing (the model knows)",
+    "zero": "replaced by zero (the model is not told)",
+    "nan": "missing (NaN)",
     "mean": "missing (filled with its mean)",
 }
 _CHUNK = 2**20  # scores that are held at a time
@@ -163,7 +163,7 @@ class Fragility(Result):
     score: float
     scoring: str
     kind: str
-    fate: str = "missing (the model knows)"
+    fate: str = "missing (NaN)"
 
     def _title(self) -> str:
         return (

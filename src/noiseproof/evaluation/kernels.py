@@ -271,7 +271,7 @@ def cheapest_changes(
 
     `own` is the index of the class of each row. `model` has weights (k, d), the sizes
     of the numbers behind them (k, d), intercepts (n, k), how far these may be wrong
-    (k,), and who wins a tie: the lowest rank (k,). A changed feature is multiplied by
+    (n, k), and who wins a tie: the lowest rank (k,). A changed feature is multiplied by
     one of the two `factors`. `precision` has the relative rounding of one number, the
     least number of terms in a score and how many come on top, the relative rounding of
     a feature before that, the least and the largest number to calculate with. `search`
@@ -300,7 +300,7 @@ def cheapest_changes(
             )
             b, c = intercepts[i, a], intercepts[i, r]
             rounding = 4 * eps * (abs(b) + abs(c)) + underflow
-            lead = (b - c, doubts[a] + doubts[r], rounding, huge)
+            lead = (b - c, doubts[i, a] + doubts[i, r], rounding, huge)
             cost, done, spared, count = _overtake(
                 row, lead, rank[a] < rank[r], values, factors, search, budget[i], work
             )
@@ -316,3 +316,37 @@ def cheapest_changes(
         if not (search[0] or search[1]):  # sums of other values are rounded, too
             budget[i] *= 1 - 4 * (stop - start + 1) * _EPS
     return budget, exact
+
+
+@compiled
+def extreme_changes(indptr, indices, changes, values, budget, search):
+    """How far a sum can fall and rise if terms are changed that cost up to the budget.
+
+    `changes` are those of the single terms. What a change costs is the weight of a
+    knapsack, which holds the budget: what is "spared" of `_cheapest` is changed here.
+    Returns the lowest and the highest sum of changes of each row, or bounds on them.
+    """
+    n, d = len(indptr) - 1, len(values)
+    extremes = np.zeros((2, n))
+    gain, cost, ids = np.empty(d), np.empty(d), np.empty(d, np.uintp)
+    for i in range(n):
+        start, stop = indptr[i], indptr[i + 1]
+        for side in range(2):
+            sign, count, total = 2.0 * side - 1.0, 0, 0.0
+            for t in range(start, stop):
+                at = t - start
+                gain[at], cost[at] = sign * changes[t], values[indices[t]]
+                if gain[at] > 0:
+                    ids[count] = at
+                    count += 1
+                    total += gain[at]
+            left, taken, done = _cheapest(
+                cost, gain, ids, count, budget, search, np.inf
+            )
+            most = 0.0
+            for t in range(taken):
+                most += gain[ids[t]]
+            if not done:  # a bound; at least what whole changes reach
+                most = max(most, (total - left) * (1 + 4 * (count + 1) * _EPS))
+            extremes[side, i] = sign * most + 0.0  # not -0
+    return extremes[0], extremes[1]

@@ -1,11 +1,11 @@
-"""Anybody's linear classifier as weights that act on features."""
+"""Anybody's linear model as weights that act on features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,7 @@ class LinearView:
     shifted: Array
     rank: NDArray[np.int64]
     rounding: Rounding
+    predicts: ClassVar[int | None] = None  # the row of a regressor's weights
 
     @property
     def centred(self) -> bool:
@@ -137,6 +138,22 @@ class LinearView:
         present = zero_missing(rows)
         return np.asarray(present @ self.coef.T) + self.intercepts(rows)
 
+    def at(self, rows: slice, prediction: NDArray[Any]) -> Self:
+        """The view of some of the rows, which the model predicts like this."""
+        return self
+
+    def bounds(self, n: int) -> Array:
+        """What the scores of n rows are compared with, (n, k): here with nothing."""
+        return np.zeros((n, len(self.intercept)))
+
+    def bound_sizes(self, n: int) -> Array:
+        """The size of what these bounds are the sums of."""
+        return self.bounds(n)
+
+    def outside(self, prediction: NDArray[Any]) -> NDArray[np.bool_]:
+        """Rows whose prediction needs no change to be lost."""
+        return np.zeros(len(prediction), dtype=bool)
+
     def chosen(self, scores: Array) -> NDArray[np.intp]:
         """Index of the class with the largest score; ties as the model decides them."""
         if self.rank[0] <= self.rank[-1]:
@@ -163,6 +180,58 @@ class LinearView:
                 "coef_ x + intercept_, so they cannot explain it."
             )
         return own
+
+
+@dataclass(frozen=True, eq=False)
+class RangeView(LinearView):
+    """A linear regressor as three classes: its prediction is in a range, or not.
+
+    The range of a row is c ± t. The three scores are 0, w·x + b - (c + t) and
+    (c - t) - w·x - b. The first is the largest of them as long as the prediction is in
+    the range, and wins a tie.
+    """
+
+    centre: Array | None  # c, (n,); None means the predictions
+    tolerance: Array  # t, (n,)
+    predicts: ClassVar[int | None] = 1
+
+    def at(self, rows: slice, prediction: NDArray[Any]) -> Self:
+        centre = prediction if self.centre is None else self.centre[rows]
+        return replace(self, centre=centre, tolerance=self.tolerance[rows])
+
+    def bounds(self, n: int) -> Array:
+        centre = np.asarray(self.centre)
+        high, low = centre + self.tolerance, centre - self.tolerance
+        return np.stack([0.0 * high, -high, low], axis=1)
+
+    def bound_sizes(self, n: int) -> Array:
+        size = np.abs(self.centre) + self.tolerance  # type: ignore[arg-type]
+        return np.stack([0.0 * size, size, size], axis=1)
+
+    def intercepts(self, rows: Any) -> Array:
+        return super().intercepts(rows) + self.bounds(rows.shape[0])
+
+    def outside(self, prediction: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.abs(prediction - np.asarray(self.centre)) > self.tolerance
+
+    def agreed(
+        self, rows: Any, prediction: Any, unit: float = 0.0, doubt: float = 0.0
+    ) -> NDArray[np.int64]:
+        """Zero for each row, if the model predicts w·x + b, but for rounding."""
+        if np.ndim(prediction) != 1:
+            raise TypeError("The model predicts several numbers for each row, not one.")
+        present, (_, w, _) = zero_missing(rows), self.coef
+        scores = np.asarray(present @ w) + super().intercepts(rows)[:, 1]
+        size = np.asarray(abs(present) @ np.abs(self.rounding.sizes[1]))
+        size = size + np.abs(self.intercept[1]) + self.rounding.shifts[1]
+        apart = np.abs(prediction - scores)
+        if np.any(apart > (_ROUNDING + 4 * unit) * size + 2 * doubt):
+            raise TypeError(
+                "The model's predict is not coef_ x + intercept_, so they cannot "
+                "explain it; models with a link function, such as the logarithm of "
+                "Poisson regression, have no certificates."
+            )
+        return np.zeros(len(scores), dtype=np.int64)
 
 
 @shared_docs
@@ -200,28 +269,71 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
     True
     """
     check_space(space)
+    steps, last = _opened(model)
+    coef, intercept, classes = _weights(last)
+    sizes, terms = _parts(last, coef)
+    rank = _tie_rank(last, intercept, classes)
+    parts = _before_scalers(last, steps, space, coef, intercept, sizes, terms)
+    return LinearView(classes=classes, rank=rank, **parts)
+
+
+def range_view(model: Any, space: str, centre: Any, tolerance: Array) -> RangeView:
+    """The weights of a fitted linear regressor, or of scalers followed by one."""
+    check_space(space)
+    steps, last = _opened(model)
+    w, b = _regression_weights(last)
+    sizes, terms = _parts(last, w[None], 1)
+    rows = np.stack([0.0 * w, w, -w])
+    parts = _before_scalers(
+        *(last, steps, space, rows, np.array([0.0, b, -b])),
+        *(sizes * [[0.0], [1.0], [1.0]], terms),
+    )
+    classes = np.array(["within", "above", "below"])
+    rank = np.array([0, 1, 1])  # the bounds belong to the range
+    return RangeView(
+        classes=classes, rank=rank, centre=centre, tolerance=tolerance, **parts
+    )
+
+
+def _opened(model: Any) -> tuple[Steps, Any]:
+    """The steps before a model, and the model, out of what has trained it."""
     steps, last = unwrap(model)
     while _has_trained_one(last):
         inner, last = unwrap(last.estimator_)
         steps = steps + inner
-    coef, intercept, classes = _weights(last)
-    sizes, terms = _parts(last, coef)
+    return steps, last
+
+
+def _before_scalers(
+    model: Any,
+    steps: Steps,
+    space: str,
+    coef: Array,
+    intercept: Array,
+    sizes: Array,
+    terms: int,
+) -> dict[str, Any]:
+    """What views have in common: weights that act on the features in `space`."""
     between = steps if space == "input" else []
     scale, shift, size, underflow = _affine(between, coef.shape[1])
-    rank = _tie_rank(last, intercept, classes)
     with np.errstate(over="ignore", invalid="ignore"):
         shifted = coef * shift
         weights, intercept = coef * scale, intercept + shifted.sum(axis=1)
         rounding = Rounding(
-            float(np.finfo(float_type(last.coef_)).eps),
+            float(np.finfo(float_type(model.coef_)).eps),
             weights if sizes is coef else sizes * scale,
             terms,
             (np.abs(sizes) * size).sum(axis=1),
             (np.abs(sizes) * underflow).sum(axis=1),
         )
-    return LinearView(
-        weights, intercept, classes, space, steps, shifted, rank, rounding
-    )
+    return {
+        "coef": weights,
+        "intercept": intercept,
+        "space": space,
+        "steps": steps,
+        "shifted": shifted,
+        "rounding": rounding,
+    }
 
 
 def places_of(
@@ -290,19 +402,39 @@ def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
     return coef, b, classes
 
 
+def _regression_weights(model: Any) -> tuple[Array, float]:
+    """Weights and intercept of a regressor with one target."""
+    name = type(model).__name__
+    if hasattr(model, "fit") and not hasattr(model, "coef_"):
+        check_is_fitted(model)
+    if any(getattr(model, part, None) is None for part in ("coef_", "intercept_")):
+        raise TypeError(
+            f"{name} is not a linear regressor: it has no coef_ and intercept_ after "
+            "fit."
+        )
+    coef = np.asarray(as_dense(model.coef_), dtype=np.float64)
+    b = np.asarray(model.intercept_, dtype=np.float64)
+    if coef.ndim > 2 or (coef.ndim == 2 and len(coef) != 1) or b.size != 1:
+        raise TypeError(f"{name} predicts several numbers for each row, not one.")
+    return coef.ravel(), float(b.ravel()[0])
+
+
 def _two_rows(w: Array) -> Array:
     """Two rows whose difference is w: its halves, unless halving rounds."""
     half = w / 2
     return np.vstack([-half, half] if np.all(half * 2 == w) else [0 * w, w])
 
 
-def _parts(model: Any, coef: Array) -> tuple[Array, int]:
-    """`Rounding.sizes` and `Rounding.terms`, of unscaled features."""
+def _parts(model: Any, coef: Array, rows: int = 2) -> tuple[Array, int]:
+    """`Rounding.sizes` and `Rounding.terms`, of unscaled features.
+
+    A weight vector of support vectors is spread over so many `rows`.
+    """
     vectors = getattr(model, "support_vectors_", None)
     weights = getattr(model, "dual_coef_", None)
     if vectors is None or weights is None:
         return coef, 0
-    sizes = as_dense(abs(weights) @ abs(vectors)) / 2
+    sizes = as_dense(abs(weights) @ abs(vectors)) / rows
     return np.maximum(np.abs(coef), sizes), vectors.shape[0]
 
 

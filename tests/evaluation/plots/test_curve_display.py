@@ -44,7 +44,10 @@ def test_axes_and_legend_say_what_is_shown(call):
     display = RobustnessCurveDisplay.from_estimators(
         **call, perturb="delete_count", levels=[0, 2], scoring="f1_macro", n_repeats=2
     )
-    assert display.ax_.get_xlabel() == "features deleted per row (read as zero)"
+    assert (
+        display.ax_.get_xlabel()
+        == "values replaced by zero per row (the model is not told)"
+    )
     assert display.ax_.get_ylabel() == "f1 macro"
     legend = display.ax_.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["svc", "plain"]

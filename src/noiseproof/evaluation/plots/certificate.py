@@ -62,6 +62,7 @@ class CertificateDisplay(Display):
         *,
         attack: Any = None,
         space: str = "input",
+        tolerance: ArrayLike | None = None,
         max_budget: float | None = None,
         ax: Any = None,
     ) -> CertificateDisplay:
@@ -69,8 +70,8 @@ class CertificateDisplay(Display):
 
         Parameters
         ----------
-        models, X, y, values, attack, space
-            Fitted linear classifiers, and the other parameters of `certify`.
+        models, X, y, values, attack, space, tolerance
+            Fitted linear models, and the other parameters of `certify`.
         max_budget, ax
             As for `plot`.
 
@@ -78,8 +79,9 @@ class CertificateDisplay(Display):
         -------
         {display}
         """
+        options = {"attack": attack, "space": space, "tolerance": tolerance}
         certificates = {
-            name: certify(model, X, y, values, attack=attack, space=space)
+            name: certify(model, X, y, values, **options)
             for name, model in read_models(models).items()
         }
         return cls(certificates).plot(ax, max_budget=max_budget)

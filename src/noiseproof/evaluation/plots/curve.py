@@ -42,7 +42,7 @@ class RobustnessCurveDisplay(Display):
     ...     models, X[900:] / 16, y[900:], "delete", [0, 0.2, 0.4, 0.6, 0.8]
     ... )
     >>> display.ax_.get_xlabel()
-    'share of features deleted (read as zero)'
+    'share of values replaced by zero (the model is not told)'
     """
 
     lines_: list[Any]

@@ -1,0 +1,87 @@
+"""Quantile models, and the quantiles of mixtures of what they predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+
+Array = NDArray[np.float64]
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # at which a quantile model is fitted as well
+_HALVINGS = 60  # of the range in which a quantile lies
+
+
+def quantile_parameter(model: Any) -> tuple[str, float] | None:
+    """Name of the parameter that is the level of a quantile model, and its value.
+
+    Also at the end of a pipeline. None for other models. Known are scikit-learn's
+    gradient boosting with `loss="quantile"`, `QuantileRegressor` and others with a
+    parameter `quantile`, LightGBM's `objective="quantile"` and XGBoost's
+    "reg:quantileerror".
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> quantile_parameter(GradientBoostingRegressor(loss="quantile", alpha=0.8))
+    ('alpha', 0.8)
+    """
+    if isinstance(model, Pipeline | TransformedTargetRegressor):
+        at_the_end = isinstance(model, Pipeline)
+        name, inner = model.steps[-1] if at_the_end else ("regressor", model.regressor)
+        found = quantile_parameter(inner)
+        return found and (f"{name}__{found[0]}", found[1])
+    known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    loss = known.get("loss", known.get("objective", "quantile"))
+    if loss == "reg:quantileerror":
+        name = "quantile_alpha"
+    elif loss == "quantile" and known.get("quantile") is not None:
+        name = "quantile"
+    elif "quantile" in (known.get("loss"), known.get("objective")):
+        name = "alpha"
+    else:
+        return None
+    level = known.get(name, 0.9)  # LightGBM's default has no name
+    return (name, float(level)) if np.ndim(level) == 0 else None
+
+
+def mixture_quantiles(
+    knots: Array, levels: Array, weights: Array, starts: Any, wanted: float
+) -> Array:
+    """Quantiles of mixtures, whose parts are known by their own quantiles.
+
+    `knots` (m, l) are the quantiles of all parts at these `levels`; those of a mixture
+    stand together, from `starts` on, and their `weights` sum to one. Between two levels
+    and beyond the last ones, Φ⁻¹ of the distribution function of a part is linear, as
+    it is everywhere if the part is Gaussian. Their mean is inverted by bisection.
+    """
+    knots = np.sort(knots, axis=1)  # models of different levels may cross
+    low = np.minimum.reduceat(knots[:, 0], starts)
+    high = np.maximum.reduceat(knots[:, -1], starts)
+    reach = (high - low) + 1e-12 * (np.abs(low) + np.abs(high))
+    low, high = low - 2 * reach, high + 2 * reach
+    counts = np.diff(np.append(starts, len(knots)))
+    origin = np.repeat(np.arange(len(starts)), counts)
+    scores = ndtri(levels)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        shares = ndtr(_interpolated(middle[origin], knots, scores))
+        below = np.add.reduceat(weights * shares, starts) < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def _interpolated(points: Array, knots: Array, values: Array) -> Array:
+    """Lines through (knots, values) of each row at its point, and beyond the ends."""
+    right = (points[:, None] > knots[:, 1:-1]).sum(axis=1) + 1
+    at = np.arange(len(points))
+    x0, x1 = knots[at, right - 1], knots[at, right]
+    slope = (values[right] - values[right - 1]) / np.maximum(x1 - x0, 1e-300)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = values[right - 1] + (points - x0) * slope
+    # equal quantiles are a step
+    return np.where(x1 > x0, found, np.where(points < x0, -np.inf, np.inf))

@@ -1,0 +1,145 @@
+"""How often prediction intervals hold the target, and how wide they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from noiseproof._charts import Chart, Line, Series
+from noiseproof._docs import shared_docs
+from noiseproof._pipelines import intervals_of
+from noiseproof._rows import contain
+from noiseproof.evaluation.models import named_in_errors, read_models
+from noiseproof.evaluation.results import Result
+
+Array = NDArray[np.float64]
+
+
+@shared_docs
+@dataclass(frozen=True, repr=False, eq=False)
+class IntervalCoverage(Result):
+    """What `interval_coverage` returns.
+
+    Parameters
+    ----------
+    models : tuple of str
+        Names of the models.
+    levels : tuple of float
+        Shares of the columns that were missing.
+    coverage : float
+        Share of the targets that intervals promise to hold.
+    covered : array of shape (n_models, n_levels)
+        Share of the targets that they held.
+    error : array of shape (n_models, n_levels)
+        Standard error of that share, over rows.
+    width : array of shape (n_models, n_levels)
+        Mean width of the intervals.
+
+    {See Also: interval_coverage}
+    """
+
+    models: tuple[str, ...]
+    levels: tuple[float, ...]
+    coverage: float
+    covered: Array
+    error: Array
+    width: Array
+
+    def _title(self) -> str:
+        return f"Share of targets in intervals that promise {self.coverage:g}"
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "model": np.repeat(self.models, len(self.levels)),
+            "missing": np.tile(self.levels, len(self.models)),
+            "covered": self.covered.ravel(),
+            "± s.e.": self.error.ravel(),
+            "width": self.width.ravel(),
+        }
+
+    def _chart(self) -> Chart:
+        lines = []
+        for i, name in enumerate(self.models):
+            y, reach = self.covered[i], 2 * self.error[i]
+            ends = tuple((y - reach).tolist()), tuple((y + reach).tolist())
+            lines.append(Line(name, Series(self.levels, tuple(y.tolist()), *ends), i))
+        promised = ("promised", self.coverage)
+        return Chart(lines, "share of columns missing", "covered", reference=promised)
+
+
+@shared_docs
+def interval_coverage(
+    models: Any,
+    X: Any,
+    y: Any,
+    coverage: float = 0.9,
+    levels: Sequence[float] = (0.0, 0.3, 0.6),
+    *,
+    n_patterns: int = 5,
+    random_state: Any = None,
+) -> IntervalCoverage:
+    """Count how often intervals hold the target, with columns missing.
+
+    At each level a few patterns of missing columns are drawn: a column is missing with
+    that probability. The rows are dealt out to them at random. There are few patterns,
+    since intervals that hold for each of them must be calibrated for each.
+
+    Parameters
+    ----------
+    models : model, dict of str to model, or list of (str, model)
+        Fitted regressors with `predict_interval`.
+    {held out X, true y}
+    coverage : float, default=0.9
+        Probability to ask intervals for.
+    levels : sequence of float, default=(0.0, 0.3, 0.6)
+        Probabilities that a column is missing.
+    n_patterns : int, default=5
+        Number of patterns at each level above zero.
+    {random_state}
+
+    Returns
+    -------
+    found : IntervalCoverage
+        Shares of targets in the intervals, their standard errors, and mean widths.
+
+    {See Also: conformal_sets, AverageOverMissing, ConformalRegressor}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from noiseproof import ConformalRegressor
+    >>> from noiseproof.evaluation import interval_coverage
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ConformalRegressor(random_state=0).fit(X[:300], y[:300])
+    >>> found = interval_coverage(model, X[300:], y[300:], random_state=0)
+    >>> found.covered.round(2)
+    array([[0.96, 0.95, 0.94]])
+    """
+    named = read_models(models)
+    y = np.asarray(y, dtype=np.float64)
+    rng = check_random_state(random_state)
+    found = np.empty((3, len(named), len(levels)))
+    for j, level in enumerate(levels):
+        rows = _masked(X, level, n_patterns, rng)
+        for i, (name, model) in enumerate(named.items()):
+            with named_in_errors(name):
+                low, high = intervals_of(model, rows, coverage).T
+            inside = (low <= y) & (y <= high)
+            error = inside.std() / np.sqrt(len(y))
+            found[:, i, j] = inside.mean(), error, np.mean(high - low)
+    at = tuple(float(level) for level in levels)
+    return IntervalCoverage(tuple(named), at, float(coverage), *found)
+
+
+def _masked(X: Any, level: float, n_patterns: int, rng: Any) -> Any:
+    """Rows of which each misses one of a few sets of columns."""
+    if level == 0:
+        return X
+    n, d = np.shape(X)
+    patterns = rng.random_sample((n_patterns, d)) < level
+    return contain(X, "nan").without(patterns[rng.permutation(n) % n_patterns])
