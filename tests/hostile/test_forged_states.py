@@ -11,6 +11,7 @@ import pytest
 from forged import refusal, write_forged
 from problems import dataset
 from sklearn.ensemble import IsolationForest
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import noiseproof
@@ -27,6 +28,7 @@ from noiseproof.estimators import ESTIMATORS
 from noiseproof.io import FileFormatError
 from noiseproof.io.checks import CHECKS, type_name
 from noiseproof.noise import NOISES
+from noiseproof.serving import Served
 from noiseproof.structured import PROBLEMS, LinearChain
 from noiseproof.tables import TableEncoder
 
@@ -48,6 +50,10 @@ def fitted(name, rng):
         Y = [rng.integers(0, 2, 5) for _ in range(6)]
         X = [np.eye(2)[y] for y in Y]
         return StructuredSVM(LinearChain()).fit(X, Y), X, "predict"
+    if name == "served":
+        table = pd.DataFrame({"n": [1.0, 2.0, None] * 5, "t": ["a", "b", "a"] * 5})
+        model = make_pipeline(TableEncoder(), noiseproof.DropoutLogisticRegression())
+        return Served(model.fit(table, [0, 1, 0] * 5), table), table, "predict"
     if name == "encoder":
         table = pd.DataFrame({"n": [1.0, 2.0, None], "t": ["a", "b", "a"]})
         return TableEncoder().fit(table), table, "transform"
@@ -72,7 +78,7 @@ def fitted(name, rng):
 
 
 MODELS = [*ESTIMATORS, "donors", "gaussian", "factors", "averaged donors"]
-MODELS += ["averaged tree", "pairwise", "kernel", "chain", "encoder"]
+MODELS += ["averaged tree", "pairwise", "kernel", "chain", "encoder", "served"]
 
 
 def forgeries(value):
@@ -96,6 +102,7 @@ def forgeries(value):
 def places(model):
     """The model and the parts of ours that it is made of."""
     yield model
+    yield from getattr(model, "columns", ())
     for name in ("cells_", "regression_", "conditional_", "problem_", "_state"):
         if hasattr(getattr(model, name, None), "__dict__"):
             yield from places(getattr(model, name))
@@ -137,6 +144,9 @@ def is_legal(place, attribute, forged):
     """Whether an honest fit might have kept it: fewer rows, or one of them twice."""
     if attribute == "linear_":
         return forged is None  # draws are another way to the same average
+    if attribute in ("words", "target"):  # other words, or another target
+        twice = type(forged) is list and len(set(forged)) < len(forged)
+        return type(forged) is (list if attribute == "words" else str) and not twice
     rows = isinstance(place, Donors) and attribute == "rows_"
     return rows and np.ndim(forged) == 2 and len(forged) > 1 and forged.dtype != object
 

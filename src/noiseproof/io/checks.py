@@ -7,19 +7,23 @@ ours that a file may hold: what has no check cannot be saved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import fields
 from inspect import isfunction
 from typing import Any
+from zoneinfo import available_timezones
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.compose import ColumnTransformer
 
 from noiseproof import estimators as ours
+from noiseproof._conformal import Calibration
+from noiseproof._contents import parts
 from noiseproof._marginal import OnlineState
 from noiseproof._private import LibsvmState, check_parameters
-from noiseproof._rows import check_indices
+from noiseproof._rows import KeptColumn, KeptRows, check_indices
 from noiseproof.attacks import ATTACKS
 from noiseproof.conditionals import (
     Cells,
@@ -39,7 +43,8 @@ from noiseproof.io.compiled import (
     n_scores,
     takes,
 )
-from noiseproof.noise import NOISES, Missing
+from noiseproof.noise import MISSINGNESS, NOISES
+from noiseproof.serving import FORMS, KINDS, Column, Served
 from noiseproof.structured import LinearChain, Multiclass, TokenDeletion
 from noiseproof.tables import TableEncoder
 
@@ -49,7 +54,7 @@ _TIMES = (None, "datetime64[us]", "timedelta64[us]")
 
 def check_model(model: Any) -> None:
     """Refuse a model, or a part of one, that does not fit together."""
-    for part in _parts(model):
+    for part in parts(model):
         check_indices(part)
         state = getattr(part, "__dict__", None)
         if not isinstance(state, dict) or isinstance(part, type):
@@ -73,26 +78,6 @@ def check_model(model: Any) -> None:
 def type_name(kind: Any) -> str:
     """Module and name, as skops writes them."""
     return f"{kind.__module__}.{kind.__name__}"
-
-
-def _parts(model: Any) -> Iterator[Any]:
-    """The model and all that it holds, each thing once."""
-    seen: set[int] = set()
-    waiting = [model]
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen or isinstance(part, str | bytes | int | float | None):
-            continue
-        seen.add(id(part))
-        yield part
-        if isinstance(part, dict):
-            waiting += part.values()
-        elif isinstance(part, list | tuple | set):
-            waiting += part
-        elif isinstance(part, np.ndarray):
-            waiting += part.ravel().tolist() if part.dtype == object else []
-        elif not isinstance(part, type):
-            waiting += getattr(part, "__dict__", {}).values()
 
 
 def _misfit(part: Any, state: State) -> str | None:
@@ -252,6 +237,8 @@ def _averaged(state: State) -> Conditions:
     yield from _wrapper(state)
     yield "n_draws", state["n_draws"] <= _MOST_DRAWS
     d, law, linear = state["n_features_in_"], state["conditional_"], state["linear_"]
+    yield from _quantiles(state)
+    yield from _calibrated(state)
     yield "conditional_", hasattr(law, "draws")
     if isinstance(law, Conditional):
         cells = getattr(law, "cells_", None)
@@ -268,6 +255,106 @@ def _averaged(state: State) -> Conditions:
     if "classes_" in state:
         yield "linear_", k == (n_scores(state),)
         yield "linear_", link is None or (link == "expit") == (k == (1,))
+
+
+def _quantiles(state: State) -> Conditions:
+    """Models of a quantile model at other levels; older files have none."""
+    d, levels, models = (
+        state["n_features_in_"],
+        state.get("levels_", ()),
+        state.get("by_level_", []),
+    )
+    rising = np.diff([0.0, *levels, 1.0]) if type(levels) is tuple else np.zeros(1)
+    yield "levels_", (rising > 0).all() and len(levels) != 1
+    yield "by_level_", type(models) is list and len(models) == len(levels)
+    yield "by_level_", all(takes(model, d) for model in models)
+    own = ours.quantile_parameter(state["estimator_"]) if levels else None
+    yield "levels_", not levels or (own is not None and 0 < own[1] < 1)
+
+
+def _calibrated(state: State) -> Conditions:
+    """Intervals of a model of as many columns, or why there are none."""
+    intervals, d = state.get("intervals_", ""), state["n_features_in_"]
+    if isinstance(intervals, str):
+        return
+    yield "intervals_", isinstance(intervals, ours.Intervals)
+    yield "intervals_", takes(intervals.model, d)
+    calibration = intervals.calibration
+    yield "intervals_", isinstance(calibration, Calibration)
+    yield "intervals_", calibration.rows.shape[1] == d
+    yield "intervals_", fits(calibration.targets, (None,), np.float64)
+
+
+def _conformal(state: State) -> Conditions:
+    """A regressor that passes questions on, and its intervals."""
+    yield from _wrapper(state)
+    yield "intervals_", "intervals_" in state
+    yield from _calibrated(state)
+
+
+def _intervals(state: State) -> Conditions:
+    yield "model", hasattr(state["model"], "predict")
+    yield "calibration", isinstance(state["calibration"], Calibration)
+
+
+def _calibration(state: State) -> Conditions:
+    """Rows with targets, and which of their values are missing."""
+    rows, y, labels = (state[name] for name in ("rows", "targets", "labels"))
+    yield "rows", isinstance(rows, KeptRows)
+    n, d = rows.shape
+    yield "targets", fits(y, (n,)) and len(y) and np.isfinite(y).all()
+    yield "missing", fits(state["missing"], (n, len(labels)), np.bool_)
+    yield "alone", state["alone"] is None or type(state["alone"]) is int
+    yield "labels", fits(labels, (d,)) or fits(labels, (0,))
+    yield "labels", labels.dtype.kind in "iu" and np.all((labels >= 0) & (labels < d))
+
+
+def _kept(state: State) -> Conditions:
+    """Columns of equal lengths, or one array or matrix of numbers."""
+    parts, names, library = (state[name] for name in ("parts", "names", "library"))
+    yield "library", library in (None, "pandas", "polars")
+    yield "parts", type(parts) is list and parts
+    if library is None:
+        yield "parts", len(parts) == 1 and fits(parts[0], (None, None))
+        yield "names", names is None
+        return
+    kind = KeptColumn if library == "pandas" else np.ndarray
+    yield "parts", all(isinstance(part, kind) for part in parts)
+    columns = [getattr(part, "values", part) for part in parts]
+    yield "parts", all(np.shape(column) == (len(columns[0]),) for column in columns)
+    yield "names", type(names) is list and len(names) == len(parts)
+    yield "names", all(isinstance(name, str | int | float) for name in names)
+
+
+def _kept_column(state: State) -> Conditions:
+    values, categories = state["values"], state["categories"]
+    yield "values", isinstance(values, np.ndarray) and values.ndim == 1
+    yield "dtype", type(state["dtype"]) is str
+    yield "ordered", type(state["ordered"]) is bool
+    if categories is not None:
+        yield "categories", isinstance(categories, KeptColumn)
+        yield "values", values.dtype.kind in "iu" and values.min(initial=-1) >= -1
+        yield "values", values.max(initial=-1) < len(categories.values)
+
+
+def _sets(state: State) -> Conditions:
+    """Conformal sets: a model, its classes and calibration rows."""
+    model, classes, rows = (state[n] for n in ("model", "classes_", "calibration_"))
+    yield "model", hasattr(model, "predict" if classes is None else "predict_proba")
+    yield "calibration_", isinstance(rows, Calibration)
+    yield "calibration_", takes(model, rows.rows.shape[1]) or classes is not None
+    known = ("absolute",) if classes is None else ("lac", "aps")
+    yield "conformity_score", state["conformity_score"] in known
+    if classes is not None:
+        yield "classes_", _same_classes(model, classes)
+        yield (
+            "calibration_",
+            np.all((rows.targets >= 0) & (rows.targets < len(classes))),
+        )
+        yield "calibration_", rows.targets.dtype.kind in "iu"
+    coverage = state["coverage"]
+    yield "coverage", isinstance(coverage, float) and 0 < coverage < 1
+    yield "_seed", type(state["_seed"]) is int and 0 <= state["_seed"] < 2**31
 
 
 def _cells(state: State) -> Conditions:
@@ -340,7 +427,7 @@ def _factors(state: State) -> Conditions:
 def _reduced(state: State) -> Conditions:
     yield from _wrapper(state)
     d, rows, y = state["n_features_in_"], state["rows_"], state["targets_"]
-    yield "rows_", fits(rows, (None, d)) and len(rows)
+    yield "rows_", isinstance(rows, KeptRows) and rows.shape[0] and rows.shape[1] == d
     yield "targets_", isinstance(y, np.ndarray) and y.shape[:1] == rows.shape[:1]
     if "classes_" in state and y.ndim == 1:
         yield "targets_", np.isin(y, state["classes_"]).all()
@@ -358,16 +445,24 @@ def _reduced(state: State) -> Conditions:
 def _partition(state: State) -> Conditions:
     """Each feature has one vote, and each group of features as well."""
     d, parts, models = (state[n] for n in ("n_features_in_", "parts_", "estimators_"))
-    classes, groups = state["classes_"], state["groups"]
+    numbers, groups = "middle_" in state, state["groups"]
+    classes: Any = () if numbers else state["classes_"]
     yield "parts_", type(parts) is list and parts
     for part in parts:
         yield "parts_", fits(part, (None,)) and part.dtype.kind in "iu" and len(part)
     yield "parts_", np.array_equal(np.sort(np.concatenate(parts)), np.arange(d))
     yield "estimators_", type(models) is list and len(models) == len(parts)
-    yield "classes_", np.array_equal(classes, np.unique(classes))
+    base = state["estimator"]
+    yield "estimator", (base is not None and is_regressor(base)) == numbers
+    if numbers:
+        yield "middle_", type(state["middle_"]) is float
+    else:
+        yield "classes_", np.array_equal(classes, np.unique(classes))
     for part, model in zip(parts, models, strict=True):
         yield "estimators_", takes(model, len(part)) and type(model) is type(models[0])
-        yield "estimators_", np.isin(getattr(model, "classes_", classes), classes).all()
+        yield "estimators_", is_regressor(model) == numbers
+        known = getattr(model, "classes_", classes)
+        yield "estimators_", numbers or np.isin(known, classes).all()
     if groups is not None:
         names = state.get("feature_names_in_", [f"x{j}" for j in range(d)])
         label = Groups.read(groups, list(names)).labels(d)
@@ -396,6 +491,47 @@ def _encoder(state: State) -> Conditions:
     yield "coerced_", all(len(how) == 3 and how[0] in known for how in coerced)
 
 
+def _served(state: State) -> Conditions:
+    """A model, and the columns of its table."""
+    form, width, columns = (state[name] for name in ("form", "width", "columns"))
+    target = state["target"]
+    yield "target", target is None or type(target) is str
+    yield "form", type(form) is str and form in FORMS
+    yield "width", type(width) is int and width > 0
+    yield "model", takes(state["model"], width)
+    yield "columns", type(columns) is list
+    yield "columns", len(columns) == (0 if form == "sparse" else width)
+    yield "columns", all(type(column) is Column for column in columns)
+    names = [str(column.label) for column in columns]
+    yield "columns", len(set(names)) == len(names)
+    known = getattr(state["model"], "feature_names_in_", names)
+    yield "columns", form == "sparse" or list(known) == names
+
+
+def _column(state: State) -> Conditions:
+    """What is known of a column, and how the model gets it."""
+    yield "its state", state.keys() == {field.name for field in fields(Column)}
+    kind, low, high = state["kind"], state["low"], state["high"]
+    yield "label", type(state["label"]) in (str, int)
+    yield "kind", type(kind) is str and kind in KINDS
+    yield "dtype", type(state["dtype"]) is str and state["dtype"] in KINDS[kind]
+    rate, cost = state["missing_rate"], state["absence_cost"]
+    yield "missing_rate", rate is None or (type(rate) is float and 0 <= rate <= 1)
+    yield "absence_cost", cost is None or type(cost) is float
+    for name, end in (("low", low), ("high", high)):
+        yield name, end is None or (type(end) is float and np.isfinite(end))
+    yield "high", (low is None) == (high is None)
+    yield "high", low is None or low <= high
+    words, zone = state["words"], state["zone"]
+    yield "words", (type(words) is list) if kind == "category" else words is None
+    for word in words or ():
+        yield "words", type(word) in (str, int, float, bool)
+    yield "words", len(set(map(repr, words or ()))) == len(words or ())
+    yield "zone", zone is None or (type(zone) is str and zone in available_timezones())
+    for name in ("none", "may_be_missing"):
+        yield name, type(state[name]) is bool
+
+
 def _nothing(state: State) -> Conditions:
     """Nothing but parameters, which are checked wherever they are used."""
     yield from ()
@@ -410,6 +546,7 @@ _RULES: dict[type, Callable[[State], Conditions]] = {
     ours.DropoutPoissonRegressor: _linear,
     ours.DropoutSGDClassifier: _online,
     ours.RobustLPClassifier: _labelled,
+    ours.RobustLPRegressor: _linear,
     ours.RobustPerceptron: _perceptron,
     ours.InvariantSVC: _invariant,
     ours.StructuredSVM: _structured,
@@ -418,19 +555,32 @@ _RULES: dict[type, Callable[[State], Conditions]] = {
     ours.VirtualSupportVectors: _wrapper,
     ours.AverageOverMissing: _averaged,
     ours.ReducedModels: _reduced,
+    ours.ConformalRegressor: _conformal,
     ours.PartitionEnsemble: _partition,
     Donors: _donors,
     JointGaussian: _gaussian,
     TableEncoder: _encoder,
+    Served: _served,
     # parts of fitted models
     OnlineState: _stream,
     Cells: _cells,
+    Column: _column,
     FullRegression: _full,
     FactorRegression: _factors,
+    ours.Intervals: _intervals,
+    Calibration: _calibration,
+    KeptRows: _kept,
+    KeptColumn: _kept_column,
     Multiclass: _multiclass,
     LinearChain: _chain,
     **dict.fromkeys([*NOISES.values(), *ATTACKS.values()], _nothing),
-    **dict.fromkeys([Missing, TokenDeletion], _nothing),
+    **dict.fromkeys([*MISSINGNESS.values(), TokenDeletion], _nothing),
 }
 CHECKS = {type_name(kind): check for kind, check in _RULES.items()}
-CHECKS["noiseproof.evaluation.scorers.PerturbedScorer"] = _nothing  # in searches
+for name in (  # in searches
+    "scorers.PerturbedScorer",
+    "scorers.CertifiedScorer",
+    "perturbations.MissingColumns",
+):
+    CHECKS[f"noiseproof.evaluation.{name}"] = _nothing
+CHECKS["noiseproof.evaluation.conformal.ConformalSets"] = _sets

@@ -1,6 +1,7 @@
 """Models of scikit-learn whose compiled loops trust the arrays that they are given.
 
-Those are support vector machines, boosted trees, single trees and forests.
+Those are support vector machines, nearest neighbours, boosted trees, single trees and
+forests.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sklearn.ensemble import (
 from noiseproof._private import (
     BoostingState,
     LibsvmState,
+    NeighboursState,
     boosted_nodes,
     columns_of_a_tree,
     is_grown,
@@ -64,12 +66,15 @@ def takes(model: Any, d: Any) -> bool:
 def compiled(model: Any, state: State) -> Conditions:
     """What must hold before such a model predicts; nothing for all others."""
     libsvm, boosting = LibsvmState.of(state), BoostingState.of(state)
-    if libsvm or boosting or "tree_" in state:
+    neighbours = NeighboursState.of(state)
+    if libsvm or boosting or neighbours or "tree_" in state:
         yield "n_features_in_", "n_features_in_" in state
     if libsvm:
         yield from _libsvm(state, libsvm)
     if boosting:
         yield from _boosting(state, boosting)
+    if neighbours:
+        yield from _neighbours(state, neighbours)
     if "tree_" in state:
         yield "tree_", _is_grown(state["tree_"], state)
     if isinstance(model, _FORESTS):
@@ -97,6 +102,23 @@ def _libsvm(state: State, own: LibsvmState) -> Conditions:
     if computed:
         yield "shape_fit_", state.get("shape_fit_") == (d, d)
         yield "support_", n == 0 or (rows.min() >= 0 and rows.max() < d)
+
+
+def _neighbours(state: State, own: NeighboursState) -> Conditions:
+    """Rows, and where there are classes their numbers, for each output."""
+    yield "its rows", fits(own.rows, (None, state["n_features_in_"]))
+    n, classes = own.rows.shape[0], state.get("classes_")
+    yield "n_samples_fit_", state.get("n_samples_fit_", n) == n
+    if own.targets is not None:
+        yield "its targets", np.shape(own.targets)[:1] == (n,)
+    if classes is None:
+        return
+    several = classes if isinstance(classes, list) else [classes]
+    yield "its targets", fits(own.targets, (n, len(several))[: own.targets.ndim])
+    yield "its targets", own.targets.dtype.kind in "iu"
+    codes = own.targets.reshape(n, -1)
+    yield "classes_", codes.shape[1] == len(several) and codes.min() >= 0
+    yield "classes_", all(codes.max(axis=0) < list(map(len, several)))
 
 
 def _boosting(state: State, own: BoostingState) -> Conditions:

@@ -56,7 +56,8 @@ class OnnxModel:
     """A model in an ONNX file, with `predict`.
 
     It gets one array of numbers, or a column for each of its inputs, by name. Missing
-    cells are no business of most such models, so NaN is refused.
+    values are no business of most such models, so NaN is refused, unless the file says
+    that it takes them, as `to_onnx` writes it.
     """
 
     def __init__(self, path: PathLike):
@@ -74,6 +75,8 @@ class OnnxModel:
             line = str(error).strip().splitlines()[0]
             raise FileFormatError(f"{path} is no ONNX model: {line}") from error
         self._inputs = self._session.get_inputs()
+        about = self._session.get_modelmeta().custom_metadata_map
+        self._takes_missing = "missing_values" in about
         outputs = [output.name for output in self._session.get_outputs()]
         found = [n for n in outputs if "prob" in n.lower() or "score" in n.lower()]
         self._answer = next((n for n in outputs if n not in found), outputs[0])
@@ -87,13 +90,26 @@ class OnnxModel:
     def _fed(self, X: Any) -> dict[str, Any]:
         """Rows as the session wants them."""
         if len(self._inputs) == 1:
-            return {self._inputs[0].name: _held(X, self._inputs[0])}
+            return {self._inputs[0].name: self._held(X, self._inputs[0])}
         fed = {}
         for wanted in self._inputs:
             if wanted.name not in getattr(X, "columns", ()):
                 raise ValueError(f"The ONNX model wants a column {wanted.name!r}.")
-            fed[wanted.name] = _held(X[wanted.name], wanted)[:, None]
+            fed[wanted.name] = self._held(X[wanted.name], wanted)[:, None]
         return fed
+
+    def _held(self, values: Any, wanted: Any) -> Any:
+        """Values as an input takes them, with missing ones if the model does."""
+        if not self._takes_missing:
+            return _held(values, wanted)
+        if hasattr(values, "isna"):
+            missing = np.asarray(values.isna(), dtype=bool)
+        else:
+            missing = np.isnan(np.asarray(values, dtype=np.float64))
+        if wanted.type not in _DTYPES:
+            return np.where(missing, "", values).astype(object)
+        held = _held(np.where(missing, 0.0, values), wanted)
+        return np.where(missing, np.nan, held).astype(held.dtype)
 
 
 _DTYPES = {

@@ -15,28 +15,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 import os
 import struct
-from collections.abc import Callable, Iterable
-from copy import copy
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
-from sklearn.base import BaseEstimator
-
 from noiseproof._atomic import PathLike, atomic_write
+from noiseproof._contents import kept_rows, parts, replaced
 from noiseproof._docs import shared_docs
 from noiseproof._private import (
     HARMLESS_PARTS,
     metric_functions,
     without_array_libraries,
 )
-from noiseproof._rows import on_host
+from noiseproof._rows import host, is_foreign
 from noiseproof._version import __version__
 from noiseproof.io.archive import check_archive
+from noiseproof.io.carried import Carrier, carry, restore
 from noiseproof.io.checks import CHECKS, check_model, type_name
 
 # a high byte and both line ends, so that a transfer as text is noticed
@@ -44,6 +42,7 @@ MAGIC = b"\x89NPF\r\n\x1a\n"
 FORMAT = 1
 _START = struct.Struct("<8sHIQ")
 _DIGEST = hashlib.sha256().digest_size
+_ROWS = "training_rows"  # of the header: whether the model contains some
 
 
 class FileFormatError(ValueError):
@@ -62,30 +61,39 @@ def save(
     *,
     notes: dict[str, Any] | None = None,
     trusted: Iterable[Any] = (),
+    rows: bool = True,
 ) -> None:
     """Save a model so that `load` can read it without running code from the file.
 
-    The file is written whole or not at all: a crash leaves the old one in place. It
-    holds arrays and JSON, as skops writes them, the version of noiseproof and a
-    checksum. Fitted attributes come back bit by bit; those of a model that was fitted
-    on torch's or CuPy's arrays come back as NumPy's.
+    The bytes are read back as `load` reads them before they replace a file, and the
+    file is written whole or not at all: a crash leaves the old one in place. It holds
+    arrays and JSON, as skops writes them, the version of noiseproof, whether training
+    rows are among them, and a checksum. Fitted attributes come back bit by bit; those
+    of a model that was fitted on torch's or CuPy's arrays come back as NumPy's. Models
+    of LightGBM, XGBoost and CatBoost are saved in their own text formats.
 
     Parameters
     ----------
-    model : estimator
+    model : estimator or Served
         Any of ours, a scikit-learn pipeline or search around it, or a plain
-        scikit-learn model; fitted or not. A noise or an attack can be saved as well.
+        scikit-learn model; fitted or not. A noise, an attack or conformal sets can be
+        saved as well.
     path : str or path
         The file to create or to replace, such as `model.npf`.
     notes : dict, default=None
         What `read_notes` shall tell later; anything that JSON can hold.
     {trusted}
         Pass the same ones to `load`.
+    rows : bool, default=True
+        Whether the file may contain rows of the training data. Some models keep such
+        rows, for example as support vectors or to fill in missing values.
 
     Raises
     ------
     TypeError
         If the model contains what `load` would refuse, such as a user-defined function.
+    ValueError
+        If the model contains rows of the training data and `rows=False`.
 
     {See Also: load, as_sklearn}
 
@@ -98,38 +106,32 @@ def save(
     >>> noiseproof.load(path)
     Dropout(rate=0.25)
     """
-    name = type(model).__name__
+    _skops()  # what is lacking is said first
+    name, kept = type(model).__name__, kept_rows(model)
+    if kept and not rows:
+        raise ValueError(
+            f"{name} cannot be saved with rows=False: {kept} contains rows of the "
+            "training data."
+        )
+    header = {"noiseproof": __version__, _ROWS: kept is not None, "notes": notes or {}}
     try:
-        payload = _archived(_on_host(model))
-        types, refused = _types(payload, trusted)
-        if not refused:
-            _read(payload, types)  # whatever is written can be read
+        data = pack(header, _archived(carry(_on_host(model))))
+        _read(unpack(data, name)[1], trusted)  # whatever is written can be read
+    except _UntrustedError as error:
+        raise TypeError(
+            f"{name} cannot be saved: it holds {error}, whose code a file does not "
+            "carry; use types and functions of noiseproof or scikit-learn."
+        ) from error
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error
-    if refused:
-        raise TypeError(
-            f"{name} cannot be saved: it holds {_listed(refused)}, whose code a file "
-            "does not carry; use types and functions of noiseproof or scikit-learn."
-        )
-    data = pack({"noiseproof": __version__, "notes": notes or {}}, payload)
     with atomic_write(path) as file:
         file.write(data)
 
 
-def _on_host(part: Any) -> Any:
-    """The same with arrays of NumPy, in pipelines, searches and wrappers as well."""
-    if isinstance(part, list | tuple):
-        parts = [_on_host(inner) for inner in part]
-        same = all(map(operator.is_, parts, part))
-        return part if same else type(part)(parts)
-    if not isinstance(part, BaseEstimator):
-        return part
-    found = on_host(part)
-    inner = {name: _on_host(value) for name, value in vars(found).items()}
-    if any(value is not vars(found)[name] for name, value in inner.items()):
-        found = copy(found)
-        vars(found).update(inner)
-    return found
+def _on_host(model: Any) -> Any:
+    """The same with arrays of NumPy in place of torch's and CuPy's."""
+    found = {id(part): host(part) for part in parts(model) if is_foreign(part)}
+    return replaced(model, found)
 
 
 def _archived(model: Any) -> bytes:
@@ -194,28 +196,33 @@ def load_with_notes(
 
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
     """What an archive of skops holds, if it holds nothing that is not trusted."""
-    _guarded(name, check_archive, payload)
-    types, refused = _guarded(name, _types, payload, trusted)
-    if refused:
+    try:
+        return _read(payload, trusted)
+    except _UntrustedError as error:
         raise FileFormatError(
-            f"{name} was not loaded: it holds {_listed(refused)}, which load does not "
-            "trust."
-        )
-    return _guarded(name, _read, payload, types)
+            f"{name} was not loaded: it holds {error}, which load does not trust."
+        ) from error
+    except Exception as error:  # a forged file can make it fail in any way
+        raise FileFormatError(
+            f"{name} holds no model that can be read: {_first_line(error)}"
+        ) from error
 
 
-def _types(payload: bytes, trusted: Iterable[Any]) -> tuple[list[str], set[str]]:
-    """Names of types in an archive that skops asks about; those not to be made."""
+def _read(payload: bytes, trusted: Iterable[Any]) -> Any:
+    """The model in an archive, if it is of trusted types and fits together."""
+    check_archive(payload)
+    types: list[str] = _skops().get_untrusted_types(data=payload)
     own = {kind if isinstance(kind, str) else type_name(kind) for kind in trusted}
-    found: list[str] = _skops().get_untrusted_types(data=payload)
-    return found, set(found) - _trusted_types() - own
-
-
-def _read(payload: bytes, types: list[str]) -> Any:
-    """The model in an archive, of trusted types, if it fits together."""
-    model = _skops().loads(payload, trusted=types)
+    refused = set(types) - _trusted_types() - own
+    if refused:
+        raise _UntrustedError(_listed(refused))
+    model = restore(_skops().loads(payload, trusted=types))
     check_model(model)
     return model
+
+
+class _UntrustedError(TypeError):
+    """An archive names types that are not to be made."""
 
 
 @shared_docs
@@ -230,7 +237,8 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     Returns
     -------
     notes : dict
-        As given to `save`.
+        As given to `save`, and `training_rows`: whether the file contains rows of the
+        training data.
 
     {See Also: save}
 
@@ -242,9 +250,49 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     >>> path = os.path.join(tempfile.mkdtemp(), "model.npf")
     >>> noiseproof.save(model, path, notes={"by": "Ada"})
     >>> noiseproof.io.read_notes(path)
-    {'by': 'Ada'}
+    {'by': 'Ada', 'training_rows': False}
     """
     return _notes(unpack(Path(path).read_bytes(), os.fspath(path))[0])
+
+
+@shared_docs
+def trusted_types(model: Any) -> list[str]:
+    """Name the types that other readers of skops files must trust to load a model.
+
+    `load` knows them. MLflow and `skops.io.load` want to be told.
+
+    Parameters
+    ----------
+    model : estimator
+        What is to be written by skops.
+
+    Returns
+    -------
+    names : list of str
+        Full names of types, all of which `load` trusts as well.
+
+    Raises
+    ------
+    TypeError
+        If the model contains other types.
+
+    {See Also: save}
+
+    Examples
+    --------
+    >>> import noiseproof
+    >>> model = noiseproof.DropoutSVC().fit([[-1.0], [1.0]], [0, 1])
+    >>> noiseproof.io.trusted_types(model)
+    ['noiseproof.estimators.dropout_svc.DropoutSVC', 'noiseproof.noise.dropout.Dropout']
+    """
+    found = set(_skops().get_untrusted_types(data=_skops().dumps(model)))
+    refused = found - _trusted_types()
+    if refused:
+        raise TypeError(
+            f"{type(model).__name__} contains {_listed(refused)}, which is a type of "
+            "neither noiseproof nor scikit-learn: whether to trust it is up to you."
+        )
+    return sorted(found)
 
 
 def pack(header: dict[str, Any], payload: bytes) -> bytes:
@@ -285,8 +333,10 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _notes(header: dict[str, Any]) -> dict[str, Any]:
+    """The notes, and whether there are training rows; older files do not say."""
     notes = header.get("notes")
-    return notes if isinstance(notes, dict) else {}
+    own = {_ROWS: header[_ROWS]} if type(header.get(_ROWS)) is bool else {}
+    return (notes if isinstance(notes, dict) else {}) | own
 
 
 def _skops() -> Any:
@@ -304,17 +354,8 @@ def _skops() -> Any:
 @cache
 def _trusted_types() -> frozenset[str]:
     """Full names of our types, of parts of scikit-learn's, and of metrics."""
-    return HARMLESS_PARTS | CHECKS.keys() | set(map(type_name, metric_functions()))
-
-
-def _guarded(name: str, read: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a reader answers; a forged file can make it fail in any way."""
-    try:
-        return read(*args, **options)
-    except Exception as error:
-        raise FileFormatError(
-            f"{name} holds no model that can be read: {_first_line(error)}"
-        ) from error
+    own = CHECKS.keys() | {type_name(Carrier)}
+    return HARMLESS_PARTS | own | set(map(type_name, metric_functions()))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from noiseproof._pipelines import unwrap
 from noiseproof._private import keep_loss
 from noiseproof._rows import host
 from noiseproof.estimators import DropoutPoissonRegressor
+from noiseproof.serving.served import Served
 from noiseproof.tables import TableEncoder
 
 _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
@@ -59,7 +60,7 @@ def as_sklearn(model: Any) -> Any:
         last step is replaced; nested ones are laid flat. The arrays are copies, the
         other steps of a pipeline are shared.
 
-    {See Also: save, linear_view}
+    {See Also: to_onnx, save, linear_view}
 
     Examples
     --------
@@ -72,7 +73,7 @@ def as_sklearn(model: Any) -> Any:
     >>> bool((plain.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    before, model = unwrap(model)
+    before, model = unwrap(model.model if isinstance(model, Served) else model)
     if before:
         steps = [part for _, step in before for part in _plain_steps(step)]
         return make_pipeline(*steps, as_sklearn(model))

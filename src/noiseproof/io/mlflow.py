@@ -1,0 +1,150 @@
+"""Served models in MLflow: logged with their contract, loaded without running code.
+
+MLflow keeps the `.npf` file as it is and calls `_load_pyfunc` of this module for it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from noiseproof._atomic import PathLike
+from noiseproof._docs import shared_docs
+from noiseproof._version import __version__
+from noiseproof.io.model import load, save
+from noiseproof.serving import Served, answer_columns
+
+_FILE = "model.npf"
+
+
+@shared_docs
+def save_mlflow(served: Served, path: PathLike, **options: Any) -> None:
+    """Save a served model as a folder that MLflow can load and serve.
+
+    The model is one of MLflow's `python_function` flavour. Every column of its
+    signature is optional and may hold anything, since `Served` reads what arrives; what
+    is known about the columns is in the metadata of the model, as JSON Schema. It
+    returns a data frame with a column `prediction`, for classifiers one column of
+    probabilities for each class, and with the parameter `interval` the columns `lower`
+    and `upper`. The parameter `strict` refuses rows that differ from training.
+
+    Parameters
+    ----------
+    served : Served
+        The model and what it knows about its table.
+    path : str or path
+        The folder to create.
+    **options : dict
+        Passed on to `mlflow.pyfunc.save_model`, such as `pip_requirements`. They name
+        noiseproof alone by default.
+
+    {See Also: Served, save}
+
+    Examples
+    --------
+    >>> import noiseproof
+    >>> def publish(model, X_train, folder):  # needs mlflow
+    ...     served = noiseproof.serving.Served(model, X_train)
+    ...     noiseproof.io.save_mlflow(served, folder)
+    """
+    with _described(served) as described:
+        _mlflow().pyfunc.save_model(path, **(described | options))
+
+
+@shared_docs
+def log_mlflow(served: Served, name: str = "model", **options: Any) -> Any:
+    """Log a served model to the active run of MLflow.
+
+    As `save_mlflow`, but the model goes to MLflow's tracking server.
+
+    Parameters
+    ----------
+    served : Served
+        The model and what it knows about its table.
+    name : str, default="model"
+        Name of the model in the run.
+    **options : dict
+        Passed on to `mlflow.pyfunc.log_model`, such as `registered_model_name`.
+
+    Returns
+    -------
+    info : mlflow.models.model.ModelInfo
+        What MLflow says about the logged model; `info.model_uri` is its address.
+
+    {See Also: Served, save}
+
+    Examples
+    --------
+    >>> import noiseproof
+    >>> def publish(model, X_train):  # needs mlflow
+    ...     served = noiseproof.serving.Served(model, X_train)
+    ...     return noiseproof.io.log_mlflow(served, registered_model_name="wards")
+    """
+    with _described(served) as described:
+        return _mlflow().pyfunc.log_model(name=name, **(described | options))
+
+
+@contextmanager
+def _described(served: Served) -> Iterator[dict[str, Any]]:
+    """What MLflow must know about the model, and a file with the model itself."""
+    if not isinstance(served, Served):
+        raise TypeError(
+            f"MLflow gets a served model, not a {type(served).__name__}: pass "
+            "noiseproof.serving.Served(model, training_table)."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        save(served, file)
+        yield {
+            "loader_module": __name__,
+            "data_path": str(file),
+            "signature": _signature(served),
+            "metadata": {"json_schema": served.json_schema()},
+            "pip_requirements": [f"noiseproof[cli]=={__version__}"],
+        }
+
+
+def _signature(served: Served) -> Any:
+    from mlflow.models import ModelSignature
+    from mlflow.types.schema import AnyType, ColSpec, ParamSchema, ParamSpec, Schema
+
+    # typed columns would make MLflow refuse a cell that Served reads as missing
+    columns = [ColSpec(AnyType(), name, required=False) for name in served.names]
+    options = [
+        ParamSpec("interval", "double", None),
+        ParamSpec("strict", "boolean", False),
+    ]
+    return ModelSignature(inputs=Schema(columns), params=ParamSchema(options))
+
+
+def _load_pyfunc(path: str) -> _Answering:
+    """Called by MLflow, which defines the name."""
+    return _Answering(load(path))
+
+
+class _Answering:
+    """What MLflow asks: `predict`, with parameters."""
+
+    def __init__(self, served: Served):
+        self.served = served
+
+    def predict(self, rows: Any, params: dict[str, Any] | None = None) -> Any:
+        """Answers as a data frame, one row for each row."""
+        import pandas as pd
+
+        options = {k: v for k, v in (params or {}).items() if v is not None}
+        arrived = self.served.read(rows)
+        return pd.DataFrame(answer_columns(self.served, arrived, **options))
+
+
+def _mlflow() -> Any:
+    try:
+        import mlflow.pyfunc
+    except ImportError as error:
+        raise ImportError(
+            "Models for MLflow need mlflow: pip install 'noiseproof[mlflow]'."
+        ) from error
+    return mlflow

@@ -1,0 +1,23 @@
+"""Answers for rows as columns of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def answer_columns(
+    model: Any, rows: Any, *, interval: float | None = None, **options: Any
+) -> dict[str, Any]:
+    """Columns `prediction`, and `probability_...` or `lower` and `upper`.
+
+    The model is a `Served`, which takes an interval and options, or any other.
+    """
+    if interval is not None:
+        predictions, ends = model.predict(rows, interval=interval, **options)
+        return {"prediction": predictions, "lower": ends[:, 0], "upper": ends[:, 1]}
+    columns = {"prediction": model.predict(rows, **options)}
+    if hasattr(model, "predict_proba"):
+        shares = model.predict_proba(rows)
+        for name, column in zip(model.classes_, shares.T, strict=True):
+            columns[f"probability_{name}"] = column
+    return columns

@@ -1,0 +1,138 @@
+"""Rows in the forms in which they arrive, as columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noiseproof._rows import density
+
+
+class RowsError(ValueError):
+    """Rows that a served model cannot answer; the message says what to change.
+
+    See Also
+    --------
+    Served : Raises it.
+    """
+
+
+def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """Columns by name, and the number of rows.
+
+    Frames, dictionaries and records have names; the columns of an array are those of
+    training, by position.
+    """
+    if hasattr(rows, "to_dict") and hasattr(rows, "index") and np.ndim(rows) == 1:
+        rows = rows.to_dict()  # a row of a frame of pandas
+    if hasattr(rows, "columns") or hasattr(rows, "column_names"):
+        columns = _framed(rows)
+        return columns, rows.num_rows if hasattr(rows, "num_rows") else len(rows)
+    if isinstance(rows, Mapping):
+        return _listed(rows)
+    if isinstance(rows, Sequence) and not isinstance(rows, str) and len(rows):
+        mappings = [isinstance(row, Mapping) for row in rows]
+        if all(mappings):
+            return _recorded(rows, names)
+        if any(mappings):
+            place = mappings.index(False)
+            raise RowsError(
+                f"Row {place} is no dictionary from columns to values, as others are."
+            )
+    return _positioned(rows, names)
+
+
+def _named(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Columns by name; one sentence if two have the same."""
+    found: dict[str, Any] = {}
+    for label, column in pairs:
+        if str(label) in found:
+            raise RowsError(
+                f"Two columns are named {str(label)!r}; rename one of them."
+            )
+        found[str(label)] = column
+    return found
+
+
+def _framed(frame: Any) -> dict[str, Any]:
+    """The columns of a frame of pandas or polars, or of an Arrow table."""
+    if hasattr(frame, "items"):
+        return _named(frame.items())
+    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    columns = frame.iter_columns() if hasattr(frame, "iter_columns") else frame.columns
+    return _named(zip(names, columns, strict=True))
+
+
+def _listed(rows: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
+    """A dictionary of columns, or of the values of a single row."""
+    found = _named(rows.items())
+    single = [not _is_column(value) for value in found.values()]
+    if all(single):
+        return {name: [value] for name, value in found.items()}, 1
+    sizes = {
+        name: len(value)
+        for (name, value), one in zip(found.items(), single, strict=True)
+        if not one
+    }
+    if any(single) or len(set(sizes.values())) > 1:
+        raise RowsError(
+            "A dictionary must hold columns of the same length, or the values of one "
+            f"row; got {_lengths(found, sizes)}."
+        )
+    return found, next(iter(sizes.values()))
+
+
+def _is_column(value: Any) -> bool:
+    scalar = isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__")
+    return not scalar and getattr(value, "ndim", 1) > 0
+
+
+def _lengths(found: dict[str, Any], sizes: dict[str, int]) -> str:
+    """Two columns that do not go together."""
+    shown = {name: f"{sizes[name]} values" if name in sizes else "one value"
+             for name in found}  # fmt: skip
+    first = next(iter(shown))
+    other = next(name for name in shown if shown[name] != shown[first])
+    return f"{shown[first]} of {first!r} and {shown[other]} of {other!r}"
+
+
+def _recorded(
+    rows: Sequence[Mapping[Any, Any]], names: Sequence[str]
+) -> tuple[dict[str, Any], int]:
+    """Records, each a dictionary from columns to values."""
+    there = dict.fromkeys(key for row in rows for key in row)
+    found = _named((key, [row.get(key) for row in rows]) for key in there)
+    return found, len(rows)
+
+
+def _positioned(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """An array, or a list of lists."""
+    if density(rows) is not None:
+        rows = rows.toarray()
+    try:
+        values = np.asarray(rows)
+        if values.dtype.kind in "US":  # numbers among texts are to stay numbers
+            values = np.asarray(rows, dtype=object)
+    except ValueError:  # rows of different lengths
+        values = np.asarray(0)
+    if values.ndim != 2:
+        raise RowsError(
+            "Rows must be a data frame, a dictionary of columns, a list of "
+            f"dictionaries or an array of two dimensions; got {_described(rows)}."
+        )
+    if values.shape[1] != len(names):
+        raise RowsError(
+            f"An array must have the {len(names)} columns of training, by position; "
+            f"got {values.shape[1]}. Pass a data frame or dictionaries to name them."
+        )
+    return dict(zip(names, values.T, strict=True)), len(values)
+
+
+def _described(rows: Any) -> str:
+    if isinstance(rows, Sequence) and not isinstance(rows, str):
+        return "an empty list" if not len(rows) else "a list of something else"
+    shape = getattr(rows, "shape", None)
+    kind = type(rows).__name__
+    return f"{kind} of shape {shape}" if shape is not None else kind

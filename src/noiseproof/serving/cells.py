@@ -1,0 +1,206 @@
+"""Single values as they arrive: in frames, in lists, from JSON or from a text file.
+
+A column is read into floats, with NaN for missing values, or into objects, with None
+for them. Times and durations are read into floats as well: microseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+_TIMES = {"M": "datetime64[us]", "m": "timedelta64[us]"}  # by kind of dtype
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_EMPTY = {"", "na", "n/a", "#n/a", "nan", "null", "none"}  # instead of a number
+_TRUTH = {"true": 1.0, "false": 0.0}
+_NESTED = (list, tuple, dict, set, bytes, np.ndarray)
+
+
+class Cells(NamedTuple):
+    """A column as it arrives; times of NumPy are in UTC if they are `aware`."""
+
+    values: Array
+    aware: bool = False
+
+
+def as_cells(column: Any) -> Cells:
+    """A column of pandas, polars or Arrow, an array or a list."""
+    dtype = getattr(column, "dtype", None)
+    if dtype is None:  # a list, or a column of an Arrow table
+        cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+        return Cells(as_objects(cells))
+    if hasattr(dtype, "is_numeric"):  # polars
+        numbers = dtype.is_numeric() and not dtype.is_decimal()
+        return Cells(np.asarray(column) if numbers else as_objects(column.to_list()))
+    kind = "O" if str(dtype) == "category" else dtype.kind
+    if kind in _TIMES:
+        aware = getattr(getattr(column, "dt", None), "tz", None) is not None
+        return Cells(np.asarray(column, dtype=_TIMES[kind]), aware)
+    if isinstance(dtype, np.dtype) and kind in "fiub":
+        return Cells(np.asarray(column))
+    if kind in "fiu":  # nullable, or Arrow's
+        return Cells(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    return Cells(np.asarray(column, dtype=object))
+
+
+def as_objects(cells: list[Any]) -> Array:
+    """A list as an array, whatever is in it."""
+    values = np.empty(len(cells), dtype=object)
+    values[:] = cells
+    return values
+
+
+class Read(NamedTuple):
+    """Values as a model may get them, and which were empty, or could not be read."""
+
+    values: Array
+    empty: Mask
+    bad: Mask
+
+
+def read_numbers(cells: Cells) -> Read:
+    """Numbers, also those that are written as text."""
+    values = cells.values
+    if values.dtype.kind not in _TIMES:
+        try:
+            return _as_read(values.astype(np.float64))
+        except (TypeError, ValueError, OverflowError):
+            pass  # one value after the other
+    return _parsed(values, _number)
+
+
+def read_truths(cells: Cells) -> Read:
+    """1 for true, 0 for false."""
+    if cells.values.dtype.kind == "b":
+        return _as_read(cells.values.astype(np.float64))
+    return _parsed(cells.values, _truth)
+
+
+def read_times(cells: Cells, zone: str | None) -> Read:
+    """Points in time; those without a time zone are in the one of training."""
+    if cells.values.dtype.kind == "M" and (cells.aware or zone is None):
+        return _as_read(_codes(cells.values))
+    return _parsed(cells.values, lambda cell: _since_1970(cell, zone))
+
+
+def read_durations(cells: Cells) -> Read:
+    """Spans of time; a number counts seconds."""
+    if cells.values.dtype.kind == "m":
+        return _as_read(_codes(cells.values))
+    return _parsed(cells.values, _duration)
+
+
+def read_texts(cells: Cells) -> Read:
+    """Texts; numbers are written as a text file has them."""
+    listed = cells.values.tolist()
+    values = as_objects([c if type(c) is str else _text(c) for c in listed])
+    missing = is_missing(values)
+    bad = np.zeros_like(missing)
+    for i in np.flatnonzero(missing):
+        bad[i] = isinstance(listed[i], _NESTED)
+    return Read(values, missing & ~bad, bad)
+
+
+def is_missing(values: Array) -> Mask:
+    """Which values are missing, after a column was read."""
+    if values.dtype != object:
+        return np.isnan(values)
+    return np.fromiter((cell is None for cell in values.tolist()), bool, len(values))
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether a value is None, NaN, NaT or the missing value of pandas."""
+    if cell is None or cell is getattr(sys.modules.get("pandas"), "NA", None):
+        return True
+    try:
+        return not isinstance(cell, _NESTED) and bool(cell != cell)
+    except (ArithmeticError, TypeError, ValueError):  # such as a signalling NaN
+        return False
+
+
+def _text(cell: Any) -> str | None:
+    nothing = is_empty(cell) or isinstance(cell, _NESTED)
+    return None if nothing else written(cell)
+
+
+def written(cell: Any) -> str:
+    """A value as text; a whole number has no decimals."""
+    with suppress(OverflowError, ValueError):  # no number that a float could be
+        if isinstance(cell, Real | Decimal) and float(cell).is_integer():
+            cell = cell if isinstance(cell, bool | int) else int(float(cell))
+    return str(cell)
+
+
+def _as_read(numbers: Array) -> Read:
+    """Finite numbers; NaN was empty, and what is infinite could not be read."""
+    bad = np.isinf(numbers)
+    empty = np.isnan(numbers)
+    return Read(np.where(bad, np.nan, numbers) if bad.any() else numbers, empty, bad)
+
+
+def _codes(times: Array) -> Array:
+    codes = times.view(np.int64).astype(np.float64)
+    return np.where(np.isnat(times), np.nan, codes)
+
+
+def _parsed(values: Array, parse: Callable[[Any], float]) -> Read:
+    """Each value by itself."""
+
+    def one(cell: Any) -> float:
+        if is_empty(cell) or (isinstance(cell, str) and cell.strip().lower() in _EMPTY):
+            return np.nan
+        try:
+            number = parse(cell)
+        except (TypeError, ValueError, OverflowError, KeyError):
+            return np.inf
+        return np.inf if np.isnan(number) else number
+
+    listed = values.tolist()
+    return _as_read(np.fromiter(map(one, listed), np.float64, len(listed)))
+
+
+def _number(cell: Any) -> float:
+    if not isinstance(cell, Real | Decimal | str | np.bool_):
+        raise TypeError
+    return float(cell)
+
+
+def _truth(cell: Any) -> float:
+    if isinstance(cell, str):
+        cell = _TRUTH.get(cell.strip().lower(), cell)
+    return {0.0: 0.0, 1.0: 1.0}[_number(cell)]
+
+
+def _since_1970(cell: Any, zone: str | None) -> float:
+    if isinstance(cell, str):
+        cell = datetime.fromisoformat(cell.strip())
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype(_TIMES["M"]).tolist()
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        cell = datetime(cell.year, cell.month, cell.day)
+    if not isinstance(cell, datetime):
+        raise TypeError
+    if cell.tzinfo is None:
+        cell = cell.replace(tzinfo=UTC if zone is None else ZoneInfo(zone))
+    return float((cell - _EPOCH) / _MICROSECOND)
+
+
+def _duration(cell: Any) -> float:
+    if isinstance(cell, np.timedelta64):
+        cell = cell.astype(_TIMES["m"]).tolist()
+    if isinstance(cell, timedelta):
+        return cell / _MICROSECOND
+    return 1e6 * _number(cell)

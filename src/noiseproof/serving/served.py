@@ -1,0 +1,415 @@
+"""A fitted model with what it must know about its table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from noiseproof._docs import shared_docs
+from noiseproof._pipelines import has_intervals, intervals_of
+from noiseproof._private import _safe_indexing
+from noiseproof._rows import density
+from noiseproof.serving.absence import sample_size, with_costs
+from noiseproof.serving.arrivals import RowsError, arranged
+from noiseproof.serving.cells import is_missing
+from noiseproof.serving.columns import Column, Reading, summarised
+from noiseproof.serving.contracts import contract_of, schema_of
+from noiseproof.serving.encoders import kinds_of, remembered_columns
+from noiseproof.serving.forms import assembled, form_of
+from noiseproof.serving.notes import notes_on
+from noiseproof.tables import Note
+
+_HARDLY, _FEW = 0.1, 0.25  # of the columns of training
+_NAMELESS = "was fitted without feature names"  # a warning of scikit-learn
+
+
+@shared_docs
+class Arrived(NamedTuple):
+    """Rows that `Served.read` has read; its other methods take them as they are.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (n_samples, n_columns)
+        The rows in the form that the model was trained on.
+    notes : list of Note
+        How they differ from the training table.
+    missing : array of bool of shape (n_samples, n_columns)
+        Which values the model gets as missing ones.
+
+    {See Also: Served}
+    """
+
+    X: Any
+    notes: list[Note]
+    missing: NDArray[np.bool_]
+
+
+@shared_docs
+class Served:
+    """A fitted model that takes rows as they arrive in production.
+
+    A model of scikit-learn wants the table that it was trained on: the same columns, in
+    the same order, of the same types. `Served` takes data frames of pandas and polars,
+    dictionaries of columns, lists of records (one dictionary is one row) and arrays,
+    and makes that table of them. Columns may come in any order. A column that is absent
+    is a missing value in every row, a column that training did not have is ignored, and
+    a value that cannot be read, or a word that training did not have, is a missing
+    value. `check` says which of this has happened. A table that shares no column with
+    the training table, or hardly any, is refused.
+
+    Only a summary of the training table is kept, none of its rows: names, kinds, words
+    and ranges of the columns, and how often their values were missing.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with `predict`. It should accept missing values, as
+        `AverageOverMissing` does; one that does not still gets its columns in order.
+    reference : data frame, array or sparse matrix of shape (n_samples, n_columns)
+        The training table, without the target. Where the model knows the names of its
+        columns, the table may have others as well. Of a sparse matrix only the number
+        of columns is kept.
+    target : str, default=None
+        Name of the target, a column that new tables may have, too.
+
+    Attributes
+    ----------
+    columns : list of Column
+        The summary of the training table.
+    form : {"array", "pandas", "polars", "sparse"}
+        The form in which the model gets its rows.
+    classes_ : array of shape (n_classes,)
+        Labels, if the model has them.
+
+    {See Also: AverageOverMissing, recommend, save}
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from noiseproof import AverageOverMissing
+    >>> from noiseproof.serving import Served
+    >>> X = pd.DataFrame({"dose": [1.0, 2.0, 8.0, 9.0], "age": [40, 30, 35, 45]})
+    >>> model = AverageOverMissing().fit(X, ["low", "low", "high", "high"])
+    >>> served = Served(model, X)
+    >>> served.predict([{"age": 41, "dose": "8.5"}, {"dose": 1.5, "ward": "B"}])
+    array(['high', 'low'], dtype='<U4')
+    >>> (note,) = served.check({"age": 41, "dose": "much"})
+    >>> note.kind, note.columns
+    ('unreadable', ['dose'])
+    >>> note.finding
+    "1 of 1 values cannot be read and count as missing, such as 'much'"
+    """
+
+    def __init__(self, model: Any, reference: Any, *, target: str | None = None):
+        if not hasattr(model, "predict"):
+            raise TypeError(f"The model has no predict: {type(model).__name__}.")
+        self.model = model
+        self.target = target
+        self.form = "sparse"
+        self.columns: list[Column] = []
+        shape = getattr(reference, "shape", None) or np.shape(reference)
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError("The reference must be a table with rows and columns.")
+        self.width = int(shape[1])
+        if density(reference) is None:
+            self._summarise(reference)
+
+    @classmethod
+    def remembered(cls, model: Any, target: str | None = None) -> Served | None:
+        """Serve a model whose training table is not at hand any more.
+
+        Parameters
+        ----------
+        model : estimator
+            A fitted pipeline that begins with a `TableEncoder`, or an averaged one.
+        target : str, default=None
+            Name of the target.
+
+        Returns
+        -------
+        served : Served or None
+            With the names, kinds and words that the encoder knows, without ranges and
+            costs; None if the model has no such encoder.
+        """
+        columns = remembered_columns(model)
+        if columns is None:
+            return None
+        served = cls.__new__(cls)
+        served.model, served.target, served.form = model, target, "pandas"
+        served.width, served.columns = len(columns), columns
+        return served
+
+    def _summarise(self, reference: Any) -> None:
+        self.form = form_of(reference)
+        columns = _known(self.model, _columns(reference), self.target)
+        told = kinds_of(self.model)
+        self.columns = [
+            summarised(label, column, told.get(str(label))) for label, column in columns
+        ]
+        self.width = len(columns)
+        n = len(columns[0][1])
+        places = np.linspace(0, n - 1, sample_size(n, self.width)).astype(int)
+        sample = [
+            column.read(_safe_indexing(values, places)).values
+            for column, (_, values) in zip(self.columns, columns, strict=True)
+        ]
+        sample = self._tried(sample)
+        self.columns = with_costs(self.model, self.columns, sample, self._assembled)
+
+    def _tried(self, sample: list[Any]) -> list[Any]:
+        """Rows of the sample for which the model answers; else one clear sentence."""
+        try:
+            self._try(sample)
+            return sample
+        except Exception as error:  # whatever a model of theirs raises
+            whole = ~np.any([is_missing(part) for part in sample], axis=0)
+            if whole.all() or not whole.any():
+                words = " ".join(str(error).split()).rstrip(".")
+                raise ValueError(
+                    "The model does not answer for the reference; pass the table that "
+                    f"it was trained on. It says: {words}."
+                ) from error
+        return self._tried([part[whole] for part in sample])
+
+    def _try(self, sample: list[Any]) -> None:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            self.model.predict(self._assembled(sample))
+        if any(_NAMELESS in str(warning.message) for warning in said):
+            self.form = "array"  # names are for those who ask, not for the model
+            self.model.predict(self._assembled(sample))
+
+    def _assembled(self, values: Sequence[Any]) -> Any:
+        return assembled(self.form, self.columns, values)
+
+    @property
+    def classes_(self) -> Any:
+        """Labels of the model."""
+        return self.model.classes_
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of the training table."""
+        return [column.name for column in self.columns]
+
+    def predict(
+        self, rows: Any, *, interval: float | None = None, strict: bool = False
+    ) -> Any:
+        """Predict.
+
+        Parameters
+        ----------
+        rows : data frame, dict, list of dict, array or Arrived
+            Rows as they arrive.
+        interval : float, default=None
+            Coverage of prediction intervals, such as 0.9, if the model has
+            `predict_interval`.
+        strict : bool, default=False
+            Whether to refuse rows that differ from the training table.
+
+        Returns
+        -------
+        predictions : array of shape (n_samples,)
+            What the model predicts.
+        intervals : array of shape (n_samples, 2)
+            Lower and upper ends; only with `interval`.
+        """
+        if interval is None:
+            return self.model.predict(self._rows(rows, strict))
+        if not has_intervals(self.model):
+            raise RowsError(
+                f"{type(self.model).__name__} has no predict_interval, so there are no "
+                "intervals; AverageOverMissing around a regressor has them, and so has "
+                "ConformalRegressor."
+            )
+        X = self._rows(rows, strict)
+        return self.model.predict(X), intervals_of(self.model, X, interval)
+
+    @available_if(lambda self: hasattr(self.model, "predict_proba"))
+    def predict_proba(self, rows: Any, *, strict: bool = False) -> Any:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        rows : data frame, dict, list of dict, array or Arrived
+            Rows as they arrive.
+        strict : bool, default=False
+            Whether to refuse rows that differ from the training table.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+            One column per class, in the order of `classes_`.
+        """
+        return self.model.predict_proba(self._rows(rows, strict))
+
+    def check(self, rows: Any) -> list[Note]:
+        """How rows differ from the training table.
+
+        Parameters
+        ----------
+        rows : data frame, dict, list of dict, array or Arrived
+            Rows as they arrive.
+
+        Returns
+        -------
+        notes : list of Note
+            Each has a `kind`, the `columns`, a `finding` in words and the number of
+            `values`. The kinds are "absent", "extra", "unreadable", "unseen" (words
+            that training did not have), "out of range" (further from the range of
+            training than half of its width), and "missing" (more often than in
+            training).
+        """
+        return self.read(rows).notes
+
+    def read(self, rows: Any) -> Arrived:
+        """Read rows once, for several of the other methods.
+
+        Parameters
+        ----------
+        rows : data frame, dict, list of dict, array or Arrived
+            Rows as they arrive.
+
+        Returns
+        -------
+        arrived : Arrived
+            The rows as the model gets them, and the notes on them.
+        """
+        if isinstance(rows, Arrived):
+            return rows
+        if self.form == "sparse":
+            return self._read_sparse(rows)
+        given, n = arranged(rows, self.names)
+        there = [column for column in self.columns if column.name in given]
+        known = {self.target, *self.names}
+        extra = [name for name in given if name not in known]
+        self._refuse_others(len(there), extra)
+        if not n:
+            raise RowsError("There are no rows.")
+        readings = list(self._readings(given, n))
+        notes = list(notes_on(self.columns, readings, given, extra))
+        X = self._assembled([reading.values for reading in readings])
+        return Arrived(X, notes, np.column_stack([r.missing for r in readings]))
+
+    def _readings(self, given: dict[str, Any], n: int) -> Iterator[Reading]:
+        """Each column of training as it was read, or as one that is missing."""
+        for column in self.columns:
+            yield column.read(given.get(column.name, [None] * n))
+
+    def _refuse_others(self, there: int, extra: list[str]) -> None:
+        """One sentence if this is hardly the table that the model was trained on."""
+        share = there / len(self.columns)
+        if share >= _FEW or (share >= _HARDLY and len(extra) <= there):
+            return
+        found = f"only {there}" if there else "none"
+        raise RowsError(
+            f"This is not the table of the model: of its {len(self.columns)} columns "
+            f"{found} {'is' if there < 2 else 'are'} there. It was trained on "
+            f"{_quoted(self.names)}; got {_quoted(extra) or 'no other columns'}."
+        )
+
+    def _read_sparse(self, rows: Any) -> Arrived:
+        """Rows of a model that was trained on a sparse matrix, which has no names."""
+        shape = np.shape(rows)
+        if len(shape) != 2 or shape[1] != self.width:
+            raise RowsError(
+                f"The model was trained on a sparse matrix of {self.width} columns; "
+                f"pass such a matrix, or an array, and not {type(rows).__name__}"
+                f"{f' of shape {shape}' if len(shape) == 2 else ''}."
+            )
+        return Arrived(rows, [], np.zeros((shape[0], 0), dtype=bool))
+
+    def _rows(self, rows: Any, strict: bool) -> Any:
+        """The rows as the model gets them, if it can and may have them."""
+        arrived = self.read(rows)
+        if strict and arrived.notes:
+            found = [f"{_quoted(n.columns)}: {n.finding}" for n in arrived.notes]
+            raise RowsError(f"The rows are not as in training. {'; '.join(found)}.")
+        self._refuse_missing(arrived.missing)
+        return arrived.X
+
+    def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
+        """One sentence if the model cannot answer without values that are missing."""
+        needed = [not column.may_be_missing for column in self.columns]
+        gone = missing & np.array(needed, dtype=bool)
+        names = [c.name for c, part in zip(self.columns, gone.T, strict=True)
+                 if part.any()]  # fmt: skip
+        if names:
+            raise RowsError(
+                f"{type(self.model).__name__} refuses missing values, and "
+                f"{gone.any(axis=1).sum()} of {len(gone)} rows lack {_quoted(names)}; "
+                "AverageOverMissing(FrozenEstimator(model)), fitted on the training "
+                "table, would answer."
+            )
+
+    def contract(self) -> dict[str, dict[str, Any]]:
+        """What the model wants to know, column by column.
+
+        Returns
+        -------
+        contract : dict of str to dict
+            For each column its `kind`; the `words` of a category or the `range` of
+            training; whether it `may_be_missing`; its `missing_rate` in training; and
+            its `absence_cost`. That is measured on a sample of the training rows,
+            without labels. For a classifier with probabilities it is the fall of the
+            mean largest probability if the column is missing, which for calibrated
+            probabilities is the fall of the accuracy; for a regressor the root mean
+            squared change of the prediction. It is None where the model refuses a
+            missing value, or has no probabilities.
+        """
+        return contract_of(self.columns)
+
+    def json_schema(self) -> dict[str, Any]:
+        """Describe a record as JSON Schema (draft 2020-12).
+
+        Of the values of a valid record `check` has nothing to say. No column is
+        required, and each may be null if the model answers then; others are allowed.
+
+        Returns
+        -------
+        schema : dict
+            Of an object with one property for each column.
+        """
+        return schema_of(self.columns)
+
+    def __repr__(self) -> str:
+        return f"Served({self.model!r}, {self.width} columns)"
+
+
+def _columns(table: Any) -> list[tuple[Any, Any]]:
+    """Labels and columns of a table; an array's are named x0, x1, and so on."""
+    if hasattr(table, "items"):
+        return list(table.items())
+    if hasattr(table, "iter_columns"):
+        return list(zip(table.columns, table.iter_columns(), strict=True))
+    table = np.asarray(table)
+    return [(f"x{j}", column) for j, column in enumerate(table.T)]
+
+
+def _known(
+    model: Any, columns: list[tuple[Any, Any]], target: str | None
+) -> list[tuple[Any, Any]]:
+    """The columns that the model was fitted on, in that order."""
+    names = getattr(model, "feature_names_in_", None)
+    found = {str(label): (label, column) for label, column in columns}
+    if len(found) < len(columns):
+        raise ValueError("Two columns of the reference have the same name.")
+    if names is None:
+        return [pair for name, pair in found.items() if name != target]
+    absent = [str(name) for name in names if str(name) not in found]
+    if absent:
+        raise ValueError(
+            f"The reference lacks {_quoted(absent)}, which the model was fitted on; "
+            "pass the training table."
+        )
+    return [found[str(name)] for name in names]
+
+
+def _quoted(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
