@@ -38,6 +38,7 @@ _NAMES = (
     "dekel-fig2",
     "harms",
     "beyond",
+    "outages",
 )
 
 

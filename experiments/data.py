@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import lzma
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.preprocessing import MaxAbsScaler
 
 from experiments.images import read_images
+from experiments.series import Series, days
 from noiseproof.datasets import (
     PAIRS,
     Texts,
@@ -27,6 +29,8 @@ from noiseproof.datasets import (
 )
 
 KEEL = ("vehicle", "phoneme", "segment", "satimage", "penbased")
+_TABFSBENCH = "TabFSBench (Cheng et al., ICML 2025)"
+_BADNESS = {"Clear,": 0, "Mist": 1, "Light": 2, "Heavy": 3}  # of the sky
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
 
 
@@ -130,6 +134,58 @@ def _keel(name: str) -> Rows:
     return Rows(table[:, :-1].astype(float), labels)
 
 
+def _columns(name: str) -> dict[str, Any]:
+    """Columns of a table of TabFSBench, as text."""
+    with lzma.open(data_file(f"tabfsbench/{name}.csv.xz", _TABFSBENCH), "rt") as file:
+        head, *lines = csv.reader(file)
+    return dict(zip(head, np.array(lines).T, strict=True))
+
+
+def _bike() -> Series:
+    """Bicycles rented in each hour, and the weather.
+
+    The days after the 19th of each month were not recorded.
+    """
+    table = _columns("bike")
+    stamps = [
+        text.replace("/", " ").replace(":", " ").split() for text in table["datetime"]
+    ]
+    dates = [f"{y}-{m:0>2}-{d:0>2}T{hour:0>2}" for y, m, d, hour, _ in stamps]
+    hours = np.array(dates, dtype="datetime64[h]").astype(int)
+    names = ("count", "temp", "atemp", "humidity", "windspeed")
+    place = hours - hours[0]
+    readings = np.full((place[-1] + 1, len(names) + 1), np.nan)
+    for j, name in enumerate(names):
+        readings[place, j] = table[name].astype(float)
+    readings[place, -1] = [_BADNESS[text.split(" ")[0]] for text in table["weather"]]
+    at_work = np.zeros(len(readings))
+    at_work[place] = table["workingday"].astype(float)
+    phase = (hours[0] + np.arange(len(readings))) % 24 / 24
+    sensors = (
+        "counter",
+        "thermometer",
+        "thermometer",
+        "hygrometer",
+        "anemometer",
+        "observer",
+    )
+    past = (1, 2, 3, 4, 5, 6, 8, 10, 12, 18, 23, 24, 25, 48)
+    return Series(readings, sensors, days(phase, at_work), (past, *[(1, 2, 24)] * 5))
+
+
+def _electricity() -> Series:
+    """Demand, prices and transfer of New South Wales and Victoria, half-hourly."""
+    table = _columns("electricity")
+    names = ("nswdemand", "nswprice", "vicdemand", "vicprice", "transfer")
+    readings = np.stack([table[name].astype(float) for name in names], axis=1)
+    start = np.flatnonzero(np.diff(readings[:, 2]))[0] + 1  # before, Victoria is blank
+    phase = np.arange(len(readings)) % 48 / 48
+    calendar = days(phase, ~np.isin(table["day"], ("1", "7")))
+    past = (1, 2, 3, 4, 5, 6, 8, 10, 12, 18, 24, 47, 48, 49, 96, 336)
+    lags = (past, *[(1, 2, 48)] * 4)
+    return Series(readings[start:], names, calendar[start:], lags)
+
+
 def _bundled(read: Callable[..., Any]) -> Rows:
     return Rows(*read(return_X_y=True))
 
@@ -157,4 +213,6 @@ READERS: dict[str, Callable[[], Any]] = {
     "mnist": _mnist,
     "mnist-4-7": _four_or_seven,
     "images": read_images,
+    "bike": _bike,
+    "electricity": _electricity,
 }

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from experiments.data import KEEL, READERS, Dated, Rows, Split
 from experiments.images import Images
+from experiments.series import Series, days
 from noiseproof.datasets import Imdb, Texts
 
 _WORDS = np.array([f"word{k}" for k in range(40)])
@@ -69,6 +70,17 @@ def _digits() -> Split:
     return Split(train, images.y_train, test, images.y_test)
 
 
+def _series(n: int = 700) -> Series:
+    """Two sensors that follow the hour and each other."""
+    rng = np.random.default_rng(5)
+    phase = np.arange(n) % 24 / 24
+    common = np.sin(2 * np.pi * phase) + 0.1 * rng.standard_normal(n).cumsum()
+    readings = common[:, None] + 0.1 * rng.standard_normal((n, 2))
+    readings[300:310] = np.nan
+    lags = ((1, 2, 24), (1, 2))
+    return Series(readings, ("a", "b"), days(phase, np.ones(n)), lags)
+
+
 _FORMS: dict[str, Callable[[], Any]] = {
     "books": _split,
     "kitchen": _split,
@@ -80,6 +92,8 @@ _FORMS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("wine", "cancer", "digits", *KEEL), _two_classes),
     "mnist": _digits,
     "images": _images,
+    "bike": _series,
+    "electricity": _series,
 }
 
 MADE: dict[str, Callable[[], Any]] = {
