@@ -26,6 +26,7 @@ MODULES = (
     "training",
     "evaluation",
     "report",
+    "serving",
     "bounds",
     "datasets",
     "tables",

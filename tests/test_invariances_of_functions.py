@@ -7,7 +7,8 @@ The members of the registries are found there, and the functions in the public m
   conditionals: `mean`, `draws`; `certify`, `conformal_sets`, `linear_view`): what a row
   gets depends on that row alone.
 - *Of a table* (`robustness_curve`, `feature_fragility`, `perturbed_scorer`, `contest`,
-  `pac_bayes_risk`, `online_to_batch_risk`): one answer for all rows.
+  `interval_coverage`, `pac_bayes_risk`, `online_to_batch_risk`): one answer for all
+  rows.
 
 Both keep their answer for other containers and precisions, for rows and columns in
 another order (the answers follow), and for any `n_jobs`; none changes its input.
@@ -201,8 +202,7 @@ def _of_evaluation_by_row():
             )
             return list(found.predict(X))
 
-        # "aps" draws a number from each row, cell by cell
-        options = {"sparse": False, "holes": True, "moves_columns": score != "aps"}
+        options = {"sparse": False, "holes": True}
         yield f"conformal_sets-{score}", Function(sets, **options)
 
     def view(X, y, order):
@@ -278,6 +278,31 @@ def _of_tables():
     yield "online_to_batch_risk", Function(online)
 
 
+def _of_intervals():
+    def covered(X, y, order):
+        found = evaluation.interval_coverage(
+            _Widths(order), X, LEVELS[y], levels=[0, 0.5], random_state=0
+        )
+        return np.vstack([found.covered, found.width])
+
+    random = {"moves_rows": False, "moves_columns": False, "sparse": False}
+    yield "interval_coverage", Function(covered, **random)
+
+
+class _Widths:
+    """A model whose intervals are the wider, the more is missing."""
+
+    def __init__(self, order):
+        self.order = order
+
+    def predict(self, X):
+        return np.nan_to_num(np.asarray(X, dtype=float)[:, self.order[0]])
+
+    def predict_interval(self, X, coverage=0.9):
+        half = 1 + np.isnan(np.asarray(X, dtype=float)).sum(axis=1)
+        return np.stack([self.predict(X) - half, self.predict(X) + half], axis=1)
+
+
 def _named(order):
     return {NAMES[j]: [place] for place, j in enumerate(order)}
 
@@ -287,7 +312,7 @@ BY_ROW = {
     for part in (_noises, _attacks, _conditionals, _of_evaluation_by_row)
     for name, function in part()
 }
-OF_TABLES = dict(_of_tables())
+OF_TABLES = dict(_of_tables()) | dict(_of_intervals())
 FUNCTIONS = BY_ROW | OF_TABLES
 # of numbers, not of rows
 NUMBERS = {"kl_inverse", "corruption_margin"}

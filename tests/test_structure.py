@@ -28,6 +28,9 @@ HEAVY = [
     "highspy",
     "dask",
     "rich",
+    "onnx",
+    "onnxruntime",
+    "skl2onnx",
     "torch",
 ]
 # what imports Numba is imported where it is used, not through a door
@@ -145,6 +148,7 @@ DOCUMENTED = {
     "_parameter_constraints": "scikit-learn's estimators, read by their validation",
     "_repr_html_": "IPython",
     "__sklearn_tags__": "scikit-learn's guide for developers",
+    "__sklearn_is_fitted__": "scikit-learn's guide for developers",
     "__dask_graph__": "Dask's protocol for custom collections",
     "__dask_keys__": "Dask's protocol for custom collections",
     "__array_namespace__": "the array API standard",
@@ -156,6 +160,7 @@ DOCUMENTED = {
     "__all__": "Python",
     "__exit__": "context managers",
     "__setitem__": "containers",
+    "__": "scikit-learn's names of nested parameters",
 }
 SKOPS = re.compile(r"schema\.json|\w+Node")  # words of skops' archives
 
@@ -188,7 +193,7 @@ def _is_private(name, ours):
 def _defined(tree):
     """Names of functions, classes, variables and attributes of `self`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id

@@ -10,6 +10,7 @@ from . import (
     io,
     noise,
     report,
+    serving,
     structured,
     tables,
     training,
@@ -19,6 +20,7 @@ from ._marginal import NoisingPenalty, penalty
 from ._version import __version__
 from .estimators import (
     AverageOverMissing,
+    ConformalRegressor,
     CorruptedCopies,
     DropoutExponentialClassifier,
     DropoutLogisticRegression,
@@ -31,16 +33,19 @@ from .estimators import (
     PartitionEnsemble,
     ReducedModels,
     RobustLPClassifier,
+    RobustLPRegressor,
     RobustPerceptron,
     StructuredSVM,
     VirtualExamples,
     VirtualSupportVectors,
 )
-from .io import as_sklearn, load, save
+from .io import load, save
+from .serving import as_sklearn, to_onnx
 from .training import Recommendation, Training, portfolio, recommend, train
 
 __all__ = [
     "AverageOverMissing",
+    "ConformalRegressor",
     "CorruptedCopies",
     "DropoutExponentialClassifier",
     "DropoutLogisticRegression",
@@ -55,6 +60,7 @@ __all__ = [
     "Recommendation",
     "ReducedModels",
     "RobustLPClassifier",
+    "RobustLPRegressor",
     "RobustPerceptron",
     "StructuredSVM",
     "Training",
@@ -77,8 +83,10 @@ __all__ = [
     "recommend",
     "report",
     "save",
+    "serving",
     "structured",
     "tables",
+    "to_onnx",
     "train",
     "training",
 ]

@@ -61,6 +61,9 @@ feature_values : array-like of shape (n_features,), "mutual_info" or None
     v_j, what it costs the adversary to delete a feature (or a group, if there
     are groups). None means 1 each. "mutual_info" computes
     `noiseproof.mutual_info_values` from the training data.
+tolerance : float, array-like of shape (n_samples,) or str
+    For regressors: how far from y a prediction may be to count as right, a
+    number, one for each row, or a share of y such as "15%".
 groups : mapping, list of lists or array-like of labels
     Features that fail together, such as those of one sensor: a dictionary from
     names to lists of features, a list of such lists, or one label per feature.
@@ -140,7 +143,7 @@ held out X : array-like, sparse matrix or data frame of shape (n_samples, n_feat
     passed to the models with its column names and, if possible, its dtypes.
 true y : array-like of shape (n_samples,)
     True labels or targets.
-perturb : str, Noise or Attack
+perturb : str, Noise, MissingColumns or Attack
     What happens to the features. "delete": each feature of a row becomes zero with
     probability `level`, and the others stay as they are (Chen et al. 2014).
     "delete_count": exactly `level` non-zero features of each row become zero, or all
@@ -149,10 +152,15 @@ perturb : str, Noise or Attack
     "missing_groups": the same as "delete" and "delete_groups", but values become
     missing (NaN), so that the model knows. A model that refuses NaN gets the mean of
     the column in X instead (the most frequent value of a text column), as an imputer
-    would write it. In a sparse matrix missing values are not stored. A noise object
-    acts at that level: `noise.at(level)`. An attack has that strength (budget, k,
-    radius, ...) and knows the model, which must be linear; it is not random, so it
-    runs once.
+    would write it. In a sparse matrix missing values are not stored. "mar" and "mnar":
+    values are missing more often where another column, or the value itself, is large
+    (`noiseproof.noise.Missing`). "outages": columns are missing for many rows in turn
+    (`noiseproof.noise.Outages`). "missing_columns": that share of the columns is
+    missing in every row, the most relevant first
+    (`noiseproof.evaluation.MissingColumns`). A noise object acts at that level:
+    `Missing`, `MissingLike` and `Outages` make values missing in the same way, and
+    others are `noise.at(level)`. An attack has that strength (budget, k, radius, ...)
+    and knows the model, which must be linear; it is not random, so it runs once.
 level : float
     How strong the perturbation is: a probability, a count or the level of the noise
     or attack.
@@ -239,6 +247,7 @@ prediction with missing values", International Conference on Machine Learning, 2
 }
 _SEE_ALSO = """\
 noiseproof.AverageOverMissing : Averages a model over what missing values may be.
+noiseproof.ConformalRegressor : Gives any regressor prediction intervals.
 noiseproof.InvariantSVC : Trains a support vector machine against an attack.
 noiseproof.PartitionEnsemble : Certifies any model, by votes on parts of the features.
 noiseproof.RobustLPClassifier : Trains a linear model for the deletion of features.
@@ -262,8 +271,10 @@ noiseproof.evaluation.CertificateDisplay : Plots certified accuracies.
 noiseproof.evaluation.FragilityDisplay : Plots what losing each feature costs.
 noiseproof.evaluation.RobustnessCurveDisplay : Plots scores under a perturbation.
 noiseproof.evaluation.certify : Finds the smallest change that changes a prediction.
+noiseproof.evaluation.conformal_sets : Calibrates sets and intervals of any model.
 noiseproof.evaluation.contest : Cross-validates models under a perturbation.
 noiseproof.evaluation.feature_fragility : Measures what losing each feature costs.
+noiseproof.evaluation.interval_coverage : Counts how often intervals hold.
 noiseproof.evaluation.linear_view : Reads the weights of a linear model or pipeline.
 noiseproof.evaluation.perturbed_scorer : Makes a scorer for `GridSearchCV`.
 noiseproof.evaluation.robustness_curve : Scores fitted models under a perturbation.
@@ -275,11 +286,12 @@ noiseproof.report.gather : Collects the numbers of a report.
 noiseproof.report.render : Writes a report as HTML.
 noiseproof.report.write_report : Collects and writes a report.
 noiseproof.save : Saves a model to a file.
+noiseproof.serving.Served : Takes rows as they arrive in production.
 noiseproof.tables.TableEncoder : Turns the columns of a table into features.
 noiseproof.tables.column_notes : Notes on the columns of a training table.
-noiseproof.tables.new_table_notes : Notes on a table to predict for.
 noiseproof.tables.read_table : Reads a table from a file.
 noiseproof.tables.target_note : A note on the target.
+noiseproof.to_onnx : Writes a model with its averages to an ONNX file.
 noiseproof.train : Trains and judges a model on a raw table.
 """.splitlines()
 _RELATED = {line.split(" : ")[0].split(".")[-1]: line for line in _SEE_ALSO}

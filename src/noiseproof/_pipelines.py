@@ -14,7 +14,8 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
     """The steps before the last one, nested pipelines laid flat, and the last one.
 
     Of a search it is the best estimator that counts, of a frozen estimator what is in
-    it. Steps that let everything pass are left out.
+    it, and of a `ConformalRegressor` what it predicts with. Steps that let everything
+    pass are left out.
 
     Examples
     --------
@@ -27,6 +28,8 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
     """
     if isinstance(model, FrozenEstimator):
         return unwrap(model.estimator)
+    if getattr(model, "predicts_as_its_estimator", False):
+        return unwrap(getattr(model, "estimator_", model.estimator))
     if hasattr(model, "best_estimator_"):
         return unwrap(model.best_estimator_)
     if not isinstance(model, Pipeline):
@@ -38,6 +41,24 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
     inner, last = unwrap(model.steps[-1][1])
     kept = [(n, step) for n, step in before if step not in (None, "passthrough")]
     return kept + inner, last
+
+
+def has_intervals(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, has prediction intervals."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return hasattr(last, "predict_interval")
+
+
+def intervals_of(model: Any, X: Any, coverage: float) -> Any:
+    """Prediction intervals of a model, or of the last step of a pipeline."""
+    if isinstance(model, Pipeline):
+        X, model = transform(model.steps[:-1], X), model.steps[-1][1]
+    if not has_intervals(model):
+        raise TypeError(
+            f"{type(model).__name__} has no intervals: wrap the regressor in "
+            "ConformalRegressor (conformal-regressor), or let recommend find a model."
+        )
+    return model.predict_interval(X, coverage=coverage)
 
 
 def transform(steps: Steps, X: Any) -> Any:

@@ -74,7 +74,44 @@ def metric_functions() -> list[Any]:
     return [get_scorer(name)._score_func for name in get_scorer_names()]
 
 
-IMPUTER_ROWS = "_fit_X"  # attribute in which KNNImputer keeps its training rows
+NEIGHBOUR_ROWS = "_fit_X"  # in which nearest neighbours keep their training rows
+CLUSTERED_ROWS = "_raw_data"  # in which HDBSCAN keeps them
+
+
+class NeighboursState(NamedTuple):
+    """What nearest neighbours of scikit-learn read: rows, and what is known of them."""
+
+    rows: Any
+    targets: Any
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> NeighboursState | None:
+        """From the attributes of a fitted model, if it is such a model."""
+        rows = state.get(NEIGHBOUR_ROWS)
+        return None if rows is None else cls(rows, state.get("_y"))
+
+
+def without_search_tree(model: Any) -> dict[str, Any]:
+    """Attributes of nearest neighbours without the compiled tree of their rows."""
+    return {name: x for name, x in vars(model).items() if name != "_tree"}
+
+
+def grow_search_tree(model: Any) -> None:
+    """Grow the tree in which fitted nearest neighbours look up rows, as `fit` does."""
+    from sklearn.neighbors import BallTree, KDTree
+
+    method = vars(model).get("_fit_method")
+    if method is None:  # not fitted
+        return
+    if not isinstance(model.effective_metric_, str):
+        raise TypeError("the metric must have a name")
+    kind = {"kd_tree": KDTree, "ball_tree": BallTree}.get(method)
+    model._tree = kind and kind(
+        getattr(model, NEIGHBOUR_ROWS),
+        model.leaf_size,
+        metric=model.effective_metric_,
+        **model.effective_metric_params_,
+    )
 
 
 class LibsvmState(NamedTuple):
@@ -91,6 +128,11 @@ class LibsvmState(NamedTuple):
         """From the attributes of a fitted model, if it is such a model."""
         names = ("_n_support", "_intercept_", "_dual_coef_", "_probA", "_probB")
         return cls(*map(state.get, names)) if names[0] in state else None
+
+
+def kernel_width(machine: Any) -> float:
+    """Gamma of the kernel of a fitted SVC, NuSVC, SVR or NuSVR, as a number."""
+    return float(machine._gamma)
 
 
 class BoostingState(NamedTuple):
@@ -143,14 +185,26 @@ HARMLESS_PARTS = frozenset({
     "scipy.sparse._csc.csc_matrix",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
+    "sklearn._loss.loss.HalfTweedieLoss",
+    "sklearn._loss.loss.HalfTweedieLossIdentity",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+    *(f"sklearn.gaussian_process.kernels.{kernel}" for kernel in (
+        "CompoundKernel", "ConstantKernel", "DotProduct", "Exponentiation",
+        "ExpSineSquared", "Matern", "PairwiseKernel", "Product", "RBF",
+        "RationalQuadratic", "Sum", "WhiteKernel",
+    )),
+    "sklearn.metrics._scorer._CurveScorer",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.multiclass._ConstantPredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     "sklearn.utils._bunch.Bunch",
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
@@ -222,6 +276,42 @@ def grown_tree(node: Any) -> tuple[list[Any], list[str]]:
     numbers = (features, outputs, state["node_count"], state["max_depth"])
     arrays = (classes, state["nodes"], state["values"])
     return [json.loads(n["content"]) for n in numbers], [a["file"] for a in arrays]
+
+
+# LightGBM and CatBoost, whose fitted models cannot be made from a text by public means
+
+
+_LIGHTGBM = ("_objective", "_best_iteration", "_fitted_with_feature_names")
+
+
+def lightgbm_facts(model: Any) -> dict[str, Any]:
+    """What a fitted model of LightGBM knows that is not in its text or its classes."""
+    return {name: x for name, x in vars(model).items() if name in _LIGHTGBM}
+
+
+def finish_lightgbm(
+    model: Any, booster: Any, facts: dict[str, Any], classes: Any
+) -> None:
+    """Fit a model of LightGBM by giving it a booster."""
+    from sklearn.preprocessing import LabelEncoder
+
+    for name in set(_LIGHTGBM) & facts.keys():
+        if not isinstance(facts[name], str | int | None):
+            raise TypeError(f"{name} is of another type")
+        setattr(model, name, facts[name])
+    booster.best_iteration = model._best_iteration
+    model._Booster, model.fitted_ = booster, True
+    model._n_features = model._n_features_in = booster.num_feature()
+    if classes is not None:
+        model._le = LabelEncoder().fit(classes)
+        model._classes, model._n_classes = model._le.classes_, len(classes)
+        model._class_map = {label: i for i, label in enumerate(model._classes)}
+
+
+def finish_catboost(model: Any, params: dict[str, Any]) -> None:
+    """Let a loaded model of CatBoost have the parameters of the one that was saved."""
+    model._init_params = dict(params)
+    model._n_features_in = len(model.feature_names_)
 
 
 # Dask

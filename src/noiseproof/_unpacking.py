@@ -1,8 +1,20 @@
-"""Zip archives of arrays from a stranger: what they unpack to is known beforehand."""
+"""Compressed files from a stranger, which must not unpack out of all proportion.
+
+Zip archives of arrays say beforehand what they unpack to. Compressed texts do not, so
+they are counted while they are read.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 import math
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
 from zipfile import ZipFile
 
 from numpy.lib import format as npy
@@ -10,6 +22,9 @@ from numpy.lib import format as npy
 # What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
 # many times its size, and to so many bytes in any case.
 _RATIO, _SMALL = 64, 2**26
+_TEXT_RATIO = 256  # a table of 200 columns of which one is 1 compresses 140 times
+_CHUNK = 2**18
+_XZ_MEMORY = 2**27  # bytes that a decoder may ask for; `xz -9` needs half of that
 
 
 def check_unpacked(
@@ -21,6 +36,90 @@ def check_unpacked(
             f"its {what} would unpack from {packed:,} to {size:,} bytes, which is out "
             "of all proportion."
         )
+
+
+class UnpackingError(ValueError):
+    """A compressed file that is damaged, or that unpacks out of all proportion."""
+
+
+def open_packed(path: Path) -> IO[bytes]:
+    """What a compressed file unpacks to; its suffix is one of `PACKED`."""
+    chunks = PACKED[path.suffix.lower()](path)
+    return io.BufferedReader(_Bounded(chunks, path.stat().st_size))
+
+
+class _Bounded(io.RawIOBase):
+    """Chunks of bytes as a file, up to so many bytes."""
+
+    def __init__(self, chunks: Iterator[bytes], packed: int):
+        self._chunks, self._rest = chunks, b""
+        self._packed, self._size = packed, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            self._rest = self._rest or next(filter(None, self._chunks), b"")
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise UnpackingError(f"it cannot be unpacked: {error}.") from error
+        n = min(len(buffer), len(self._rest))
+        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
+        self._size += n
+        most = _SMALL + _TEXT_RATIO * self._packed
+        if self._size > most:
+            raise UnpackingError(
+                f"its text unpacks from {self._packed:,} to more than {most:,} bytes, "
+                "which is out of all proportion; if you trust it, unpack it yourself."
+            )
+        return n
+
+
+def _read_by(open_file: Callable[[Path], Any]) -> Callable[[Path], Iterator[bytes]]:
+    """Chunks of what a library unpacks."""
+
+    def chunks(path: Path) -> Iterator[bytes]:
+        with open_file(path) as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+
+    return chunks
+
+
+def _open_zstd(path: Path) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            "Reading .zst files needs pyarrow: pip install 'noiseproof[cli]'."
+        ) from error
+    return pa.input_stream(str(path), compression="zstd")
+
+
+def _read_xz(path: Path) -> Iterator[bytes]:
+    """Chunks of all streams of a file; `lzma.open` would not bound the memory."""
+    with path.open("rb") as file:
+        rest = file.read(_CHUNK)
+        while rest:
+            stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+            while True:
+                yield stream.decompress(rest, _CHUNK)
+                if stream.eof:
+                    break
+                rest = file.read(_CHUNK) if stream.needs_input else b""
+                if stream.needs_input and not rest:
+                    raise EOFError("the file ends too early")
+            rest = stream.unused_data.lstrip(b"\0")  # zeros may follow
+            while not rest and (more := file.read(_CHUNK)):
+                rest = more.lstrip(b"\0")
+
+
+PACKED: dict[str, Callable[[Path], Iterator[bytes]]] = {
+    ".gz": _read_by(gzip.open),
+    ".bz2": _read_by(bz2.open),
+    ".xz": _read_xz,
+    ".zst": _read_by(_open_zstd),
+}
 
 
 def check_array(archive: ZipFile, name: str) -> None:

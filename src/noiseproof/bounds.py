@@ -187,8 +187,8 @@ def pac_bayes_risk(
         f"Theorem 2 needs features between -1 and 1, but one is {largest:g} in "
         "absolute value; scale X.",
     )
-    problem = DeletionHinge(X, y, np.ones(m), v, budget, margin, C)
-    empirical = float(np.mean(problem.excess(w, 0.0) > 0))
+    problem = DeletionHinge(X, y, np.ones(m), v, budget, C, margin=margin)
+    empirical = float(np.mean(problem.excess(w, 0.0)[0] > 0))
     volume = np.maximum(np.log(4 * kept * C / (margin * v)), 0.0).sum()
     x = float((np.log(m / delta) + volume) / (m - 1))
     explicit = min(1.0, empirical + np.sqrt(2 * empirical * x) + 2 * x)

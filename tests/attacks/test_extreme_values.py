@@ -87,8 +87,8 @@ def test_the_loss_is_no_less_than_any_deletion_makes_it(seed, spread):
     budget = min(budgets(rng, values), 0.9 * values.sum())
     one = np.ones(1)
     rows = sp.csr_array(np.ones((1, D)))
-    problem = DeletionHinge(rows, one, one, values, budget, 1.0, 1.0)
-    phi = Fraction(float(problem.excess(w, 0.0)[0]))
+    problem = DeletionHinge(rows, one, one, values, budget, 1.0)
+    phi = Fraction(float(problem.excess(w, 0.0)[0, 0]))
     price, base = Fraction(problem.price), Fraction(problem.base)
     costs, pulls = exact(values), exact(w)
     for mask in itertools.product([False, True], repeat=D):

@@ -147,7 +147,7 @@ def test_other_columns_are_ignored_with_a_note(run, model, test_table, tmp_path)
     more = test_table.assign(extra=1.0, other="x")
     found, err = predictions(run, model, more, tmp_path / "b.csv")
     assert found == expected
-    assert "ignored, as training did not have them: 'extra', 'other'" in err
+    assert "extra, other ignored: training had no such column" in " ".join(err.split())
 
 
 def test_a_missing_column_is_treated_as_deleted(
@@ -156,11 +156,11 @@ def test_a_missing_column_is_treated_as_deleted(
     monkeypatch.setenv("COLUMNS", "160")
     empty = test_table.assign(s0=np.nan)
     expected, err = predictions(run, model, empty, tmp_path / "a.csv")
-    assert "100% of the cells are missing; in training" in " ".join(err.split())
+    assert "100% of the values are missing; in training" in " ".join(err.split())
     without = test_table.drop(columns="s0")
     found, err = predictions(run, model, without, tmp_path / "b.csv")
     assert found == expected
-    assert err.count("treated as deleted in every row: column 's0'") == 1
+    assert " ".join(err.split()).count("s0 absent: missing in every row") == 1
 
 
 def test_categories_never_seen(run, model, test_table, tmp_path, monkeypatch):
@@ -169,8 +169,9 @@ def test_categories_never_seen(run, model, test_table, tmp_path, monkeypatch):
     empty = test_table.assign(colour=None)
     found, err = predictions(run, model, unseen, tmp_path / "a.csv")
     assert found == predictions(run, model, empty, tmp_path / "b.csv")[0]
-    words = f"{len(unseen)} of {len(unseen)} cells hold a text unseen in training"
-    assert f"{words}, such as 'mauve'" in " ".join(err.split())
+    n, said = len(unseen), " ".join(err.split())
+    assert f"{n} of {n} values are words that training did not have" in said
+    assert "count as missing, such as 'mauve'" in said
     numbers = test_table.assign(colour=range(len(test_table)))
     assert predictions(run, model, numbers, tmp_path / "c.csv")[0] == found
 

@@ -203,4 +203,4 @@ def test_an_index_out_of_all_proportion(run, tmp_path):
     assert done.code == 1
     assert "--n-features" in done.err
     assert run(*words, "--n-features", 3).code == 0
-    assert noiseproof.load(tmp_path / "m.npf").n_features_in_ == 3
+    assert noiseproof.load(tmp_path / "m.npf").model.n_features_in_ == 3

@@ -64,7 +64,7 @@ def test_a_look_at_the_columns(data, run, tmp_path, monkeypatch):
         answers += ["--coerce", name]
     done = run(*words, *answers, "--categorical", "site")
     assert (done.code, done.err) == (0, "")
-    encoder = noiseproof.load(tmp_path / "m.npf")[0]
+    encoder = noiseproof.load(tmp_path / "m.npf").model[0]
     assert encoder.text_columns_ == ["site"]
     numbers = encoder.encoder_.named_transformers_["numbers"]
     means = dict(
@@ -91,9 +91,12 @@ def test_what_predict_notes(data, run, tmp_path, monkeypatch):
     done = run("predict", model, tmp_path / "new.csv", "--json")
     assert len(json.loads(done.out)["prediction"]) == 40
     said = " ".join(done.err.split())
-    assert "40 of 40 cells hold a text unseen in training, such as 'never'" in said
-    assert "% of the cells are missing; in training 0%" in said
-    assert "a cell such as 'broken' counts as missing (1 in all)" in said
+    assert "40 of 40 values are words that training did not have" in said
+    assert "such as 'never'" in said
+    assert "% of the values are missing; in training 0%" in said
+    assert (
+        "1 of 40 values cannot be read and count as missing, such as 'broken'" in said
+    )
 
 
 def test_rows_without_a_target_and_infinite_cells(data, run, tmp_path):
@@ -121,7 +124,7 @@ def test_a_numeric_target_of_few_values(task, run, tmp_path, monkeypatch):
     assert done.code == 0, done.err
     said = " ".join(done.err.split())
     assert ("33 different numbers, taken as classes" in said) == (task is None)
-    model = noiseproof.load(tmp_path / "m.npf")[-1]
+    model = noiseproof.load(tmp_path / "m.npf").model[-1]
     regression = task == "regression"
     assert type(model).__name__ == (
         "DropoutRidge" if regression else "DropoutLogisticRegression"
@@ -157,7 +160,7 @@ def test_rates_by_name(data, run, tmp_path):
     rates.write_text('{"a": 0.4, "day": 0.1}')
     for noise in ("a=0.4,day=0.1", rates):
         assert run(*words, "--noise", noise).code == 0
-        fitted = noiseproof.load(model)
+        fitted = noiseproof.load(model).model
         names = list(fitted[0].get_feature_names_out())
         rate = dict(zip(names, fitted[-1].noise_.rate, strict=True))
         assert rate["a"] == 0.4
@@ -269,7 +272,7 @@ def test_certificates_of_a_file_and_of_votes(folder, model, run, tmp_path):
     """The encoder is no obstacle; votes are lower bounds, with a budget for holes."""
     table = noiseproof.tables.read_table(folder / "test.csv", "kind")
     found = noiseproof.evaluation.certify(
-        noiseproof.load(model), table.X, table.y, space="model"
+        noiseproof.load(model).model, table.X, table.y, space="model"
     )
     assert found.exact.all()
     votes = noiseproof.PartitionEnsemble(LogisticRegression(), 3)

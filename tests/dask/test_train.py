@@ -60,7 +60,7 @@ def test_several_files_are_one_table(files, tmp_path, in_this_process, capsys):
     assert (said["rows"], said["columns"], said["target"]) == (200, 4, "y")
     table = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
     X, y = table.drop(columns="y"), table["y"]
-    model = noiseproof.load(output)
+    model = noiseproof.load(output).model
     assert said["training_score"] == pytest.approx(model.score(X, y))
     # all rows were drawn to fit the encoder, so it is the model of all rows
     here = noiseproof.DropoutLogisticRegression("auto").fit(model[0].transform(X), y)
@@ -73,13 +73,13 @@ def test_groups_and_rates_by_column(files, tmp_path, in_this_process, capsys):
     command = ["train", *files, "-t", "y", "-o", output, "--cluster", "local"]
     assert _run(*command, "--noise", "0.2", "--groups", sensors, "--json") == 0
     table = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
-    model = noiseproof.load(output)
+    model = noiseproof.load(output).model
     X, noise = model[0].transform(table.drop(columns="y")), model[-1].noise
     assert noise.groups["arm"] == [0, *range(3, X.shape[1])]
     here = noiseproof.DropoutLogisticRegression(noise).fit(X, table["y"])
     np.testing.assert_allclose(model[-1].coef_, here.coef_, rtol=1e-6)
     assert _run(*command, "--noise", "a=0.5,c=0.1") == 0
-    rates = noiseproof.load(output)[-1].noise.rate
+    rates = noiseproof.load(output).model[-1].noise.rate
     assert rates[0] == 0.5
     assert rates[1] == 0.0
 
@@ -91,7 +91,7 @@ def test_a_quantity_is_predicted_by_a_regression(tmp_path, rng, in_this_process)
         table.assign(y=table["a"] - table["b"]).to_csv(path, index=False)
     output = tmp_path / "model.npf"
     assert _run("train", *paths, "-t", "y", "-o", output, "--cluster", "local") == 0
-    assert isinstance(noiseproof.load(output)[-1], noiseproof.DropoutRidge)
+    assert isinstance(noiseproof.load(output).model[-1], noiseproof.DropoutRidge)
 
 
 def test_what_a_cluster_cannot_do(files, tmp_path, in_this_process, capsys):

@@ -80,7 +80,9 @@ def test_a_toggle_hides_its_model_everywhere(visit, script):
 
 def test_the_slider_reads_the_chart(visit, summary):
     tab = visit()
-    slider = tab.get_by_label("Read off: share of features deleted (read as zero)")
+    slider = tab.get_by_label(
+        "Read off: share of values replaced by zero (the model is not told)"
+    )
     slider.focus()
     tab.keyboard.press("End")
     told = slider.get_attribute("aria-valuetext")

@@ -1,6 +1,7 @@
 """A summary holds what the evaluation finds, for any model and any rows."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from noiseproof import DropoutRidge, DropoutSVC, PartitionEnsemble
+from noiseproof import ConformalRegressor, DropoutRidge, DropoutSVC, PartitionEnsemble
 from noiseproof.attacks import FeatureDeletion
 from noiseproof.evaluation import (
     certify,
@@ -25,6 +26,7 @@ from noiseproof.evaluation import (
     last_step,
     robustness_curve,
 )
+from noiseproof.noise import Outages
 from noiseproof.report import Plan, gather, render, write_report
 from noiseproof.tables import TableEncoder
 
@@ -66,25 +68,32 @@ class Linear:
         return X.sum(axis=1) > 0 if self.classify else X.sum(axis=1)
 
 
-@pytest.mark.parametrize("classify", [True, False])
-def test_intervals_hold_for_other_rows_and_other_losses(classify):
-    """The score on very many rows lies within 95 % of them."""
+@pytest.mark.parametrize(
+    ("classify", "perturb", "most"),
+    [(True, None, 0.98), (False, None, 0.98), (True, Outages(length=30), 1.0)],
+)
+def test_intervals_hold_for_other_rows_and_other_losses(classify, perturb, most):
+    """The score on very many rows lies within 95 % of them, or more with outages.
+
+    Rows in the same outage are alike, so their spread alone would promise too much.
+    """
 
     def judged(n, seed):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n, 2))
         y = X.sum(axis=1) + rng.normal(size=n)
-        plan = Plan(levels=[0.3], n_repeats=2, random_state=seed)
+        plan = Plan(levels=[0.3], n_repeats=3, random_state=seed, perturb=perturb)
         y = y > 0 if classify else y
         scoring = "accuracy" if classify else "r2"
         case = gathering._Case(X, y, ["a", "b"], scoring, plan)
-        return gathering._curve(Linear(classify), case, lambda: None)
+        what = case.perturbation()
+        return gathering._curve(Linear(classify), case, what, lambda: None)
 
     truth = judged(200_000, 0)[0].y[0]
     found = [judged(150, seed)[0] for seed in range(1, 301)]
     held = np.mean([one.low[0] <= truth <= one.high[0] for one in found])
-    assert 0.92 <= held <= 0.98
-    _, parts = judged(150, 7)
+    assert 0.92 <= held <= most
+    _, parts, _ = judged(150, 7)
     assert parts.mean() == pytest.approx(judged(150, 7)[0].y[0])
 
 
@@ -94,10 +103,13 @@ def test_only_a_clear_difference_makes_a_leader(rng):
     near = right.copy()
     near[:2] = ~near[:2]
     parts = np.array([[worse], [right], [near]], dtype=float)
-    ((best, *others),) = gathering._leaders(parts)
+    draws = np.zeros((3, 1, 2))  # rows alone count
+    ((best, *others),) = gathering._leaders(parts, draws)
     assert {best, *others} == {1, 2}
-    (alone,) = gathering._leaders(parts[:, :, :1])
+    (alone,) = gathering._leaders(parts[:, :, :1], draws)
     assert len(alone) == 3  # one row tells nobody apart
+    draws[0] = [[-0.5, 0.5]]  # one draw says the opposite of the other
+    assert len(gathering._leaders(parts, draws)[0]) == 3
 
 
 def test_missing_cells_are_certified_behind_the_scaler(rng):
@@ -283,6 +295,25 @@ def test_missing_entries_count_and_are_gone(rng):
     assert found.models[0].certified.y[: len(budgets)] == tuple(attacked.mean[0])
 
 
+def test_coverage_and_width_of_intervals(rng):
+    X = rng.normal(size=(500, 4))
+    y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=500)
+    model = ConformalRegressor(DropoutRidge(0.2), random_state=0).fit(X[:200], y[:200])
+    models = {"with": model, "without": Ridge().fit(X[:200], y[:200])}
+    found = gather(models, X[200:], y[200:], QUICK)
+    own = found.models[0]
+    inside = model.predict_interval(X[200:]).T
+    share = np.mean((inside[0] <= y[200:]) & (y[200:] <= inside[1]))
+    assert (own.promised, own.covered.x[0], own.covered.y[0]) == (0.9, 0.0, share)
+    assert own.width.y[0] == pytest.approx(np.mean(inside[1] - inside[0]))
+    assert found.models[1].covered is None
+    page = render(found)
+    assert f"{share:.3f} ± " in page
+    deleted = gather(models, X[200:], y[200:], replace(QUICK, deleted_as="zero"))
+    assert deleted.models[0].covered is None
+    assert "How far off a prediction" not in render(deleted)
+
+
 def test_regressors_have_r2_and_no_certificates(rng):
     X = rng.normal(size=(80, 4))
     y = X @ [1.0, 2.0, 0.0, -1.0] + 0.1 * rng.normal(size=80)
@@ -298,7 +329,7 @@ def test_regressors_have_r2_and_no_certificates(rng):
         assert model.certified is None
     assert found.costly["feature"][0] == "x1"
     read = Reader(render(found))
-    assert "R² by share of cells missing (the model knows)" in read.tables
+    assert "R² by share of values missing (NaN)" in read.tables
     sentence = "No certificates for ridge, dropout and forest. Certificates are for"
     assert read.text.count(sentence) == 1
 
@@ -307,8 +338,8 @@ def test_the_page_says_whether_cells_are_missing_or_read_as_zero(rng):
     X = rng.normal(size=(80, 4))
     model = DropoutSVC(0.2).fit(X, X.sum(axis=1) > 0)
     for deleted_as, words in {
-        "zero": "features deleted (read as zero)",
-        "nan": "cells missing (the model knows)",
+        "zero": "values replaced by zero (the model is not told)",
+        "nan": "values missing (NaN)",
     }.items():
         plan = Plan(levels=[0, 0.5], n_repeats=2, deleted_as=deleted_as)
         read = Reader(render(gather(model, X, X.sum(axis=1) > 0, plan)))

@@ -103,7 +103,9 @@ def test_the_page_depends_on_the_summary_alone(summary, page):
 
 def test_the_tables_show_the_numbers_of_the_summary(summary, read):
     assert isinstance(summary, Summary)
-    curve = read.table("Accuracy by share of features deleted (read as zero)")
+    curve = read.table(
+        "Accuracy by share of values replaced by zero (the model is not told)"
+    )
     certified = read.table("Certified accuracy by features lost in every row")
     risk = read.table("Bound on the risk")
     costs = read.table("Accuracy lost without each feature")
@@ -232,7 +234,7 @@ def _curves(summary, *heights, leaders):
 
 
 A, B = (0.9, 0.7, 0.6, 0.5), (0.88, 0.8, 0.7, 0.49)
-LOST = "features deleted (read as zero)"
+LOST = "values replaced by zero (the model is not told)"
 
 
 @pytest.mark.parametrize(

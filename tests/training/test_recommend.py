@@ -9,8 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from noiseproof import portfolio, recommend
-from noiseproof.noise import Gaussian
+from noiseproof import load, portfolio, recommend, save
+from noiseproof.evaluation import MissingColumns
+from noiseproof.noise import Gaussian, Missing, MissingLike, Outages
 from noiseproof.tables import TableEncoder
 from noiseproof.training import task_of
 
@@ -80,6 +81,43 @@ def test_deleted_as_nan_is_missing(rng):
     np.testing.assert_array_equal(one.damaged, two.damaged)
 
 
+@pytest.mark.parametrize(
+    ("perturb", "expected"),
+    [
+        (
+            Missing({"a": 0.5, "word": 0.2}, mechanism="mar"),
+            "50% of values missing (NaN) in the worst columns, more often where",
+        ),
+        (MissingLike(np.eye(3, dtype=bool)), "100% of rows with missing values as in"),
+        (MissingColumns(["a"]), "100% of the named columns missing (NaN)"),
+        (Outages(0.4, length=5), "40% of values missing (NaN), in outages of about 5"),
+        ("mnar", "30% of values missing (NaN), more often where they are large"),
+    ],
+)
+def test_how_values_are_missing(perturb, expected, rng):
+    """Without a level it is that of the object, and the model knows what is missing."""
+    X, y = table(rng)
+    found = recommend(X, y, perturb, cv=2, n_repeats=1)
+    assert not found.contest.failed
+    assert found.contest.expected.startswith(expected)
+    assert "averaged boosting" in found.contest.contenders
+    assert found.contest.damaged.mean() < found.contest.clean.mean()
+
+
+def test_copies_miss_as_much_as_is_expected():
+    X, y = load_wine(return_X_y=True)
+    like = MissingLike(np.arange(13) < [[5], [0]])
+    for perturb, level, share in [
+        (like, 1.0, 2.5 / 13),
+        (like, 0.5, 1.25 / 13),
+        (MissingColumns([0, 1]), 0.5, 1 / 13),
+        (Missing(np.arange(13) / 12), 0.5, 0.25),
+        ("outages", 0.2, 0.2),
+    ]:
+        copies = portfolio(X, y, perturb, level)["boosting on NaN copies"][-1]
+        assert copies.noise.rate == pytest.approx(share)
+
+
 def test_sparse_rows_stay_sparse(rng):
     X = csr_array(rng.poisson(0.3, size=(90, 30)).astype(float))
     y = (X.toarray()[:, :5].sum(axis=1) > 1).astype(int)
@@ -88,6 +126,23 @@ def test_sparse_rows_stay_sparse(rng):
     assert found.model.predict(X).shape == y.shape
     again = recommend(X, y, "missing", 0.3, cv=3, n_repeats=1)  # they are not stored
     np.testing.assert_array_equal(found.contest.damaged, again.contest.damaged)
+
+
+@pytest.mark.parametrize("choice", ["blend", "averaged linear", "boosting"])
+def test_quantities_come_with_intervals(choice, rng, tmp_path, monkeypatch):
+    """Whichever contender is taken, and after it was saved."""
+    X = pd.DataFrame(rng.normal(size=(500, 3)), columns=["a", "b", "c"])
+    y = X.to_numpy() @ [1.0, 2.0, -1.0] + rng.normal(size=500)
+    X["word"] = np.where(y > 0, "high", "low")
+    monkeypatch.setattr("noiseproof.evaluation.Contest.choice", choice)
+    found = recommend(X[:300], y[:300], cv=2, n_repeats=1)
+    new = X[300:].assign(b=np.nan)
+    low, high = found.model.predict_interval(new, coverage=0.8).T
+    assert abs(np.mean((low <= y[300:]) & (y[300:] <= high)) - 0.8) < 0.12
+    assert found.keeps_rows
+    save(found.model, tmp_path / "model.npf")
+    back = load(tmp_path / "model.npf").predict_interval(new, coverage=0.8)
+    np.testing.assert_array_equal(back, np.column_stack([low, high]))
 
 
 def test_few_rows():

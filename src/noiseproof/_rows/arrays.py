@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -85,17 +84,6 @@ def host(x: Any) -> Any:
     from array_api_compat import to_device
 
     return np.asarray(to_device(x.detach() if hasattr(x, "detach") else x, "cpu"))
-
-
-def on_host(estimator: Any) -> Any:
-    """An estimator whose fitted arrays are NumPy's; the same one, if they are."""
-    state = getattr(estimator, "__dict__", {})
-    foreign = {name: host(x) for name, x in state.items() if is_foreign(x)}
-    if not foreign:
-        return estimator
-    found = copy(estimator)
-    found.__dict__.update(foreign)
-    return found
 
 
 def given(x: Any) -> Any:

@@ -8,6 +8,8 @@ can, its dtypes. A dense copy is made once and overwritten by every draw.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,15 +19,61 @@ from numpy.typing import NDArray
 from noiseproof._rows.matrices import canonical
 
 Mask = NDArray[np.bool_]
+Numbers = NDArray[np.float64]
+Column = tuple[Numbers, bool]  # values by their order, and whether they are words
+Span = tuple[Numbers, Numbers]
 
 _FILLS = ("zero", "nan", "mean")
 _NUMBERS = "buif"  # kinds of dtypes
+_ENTRIES = 2**18  # of a sparse matrix that are ranked at a time
 
 
 class Container:
     """Rows of one storage; `shape` is that of the entries which may be deleted."""
 
     shape: tuple[int, ...]
+
+    @property
+    def table_shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return self.shape[0], self.shape[-1]
+
+    @property
+    def features(self) -> Any:
+        """The feature of each entry, as an index of any array of one per feature."""
+        return slice(None)
+
+    def column(self, j: int) -> Column:
+        """Numbers that order the values of a column, NaN where they are missing.
+
+        And whether the values are words, which are in alphabetical order.
+        """
+        raise NotImplementedError
+
+    def columns(self) -> Iterator[Column]:
+        """All columns, one after another."""
+        return (self.column(j) for j in range(self.table_shape[1]))
+
+    def spans(self, by: int | None = None) -> Iterator[tuple[Any, Numbers, Numbers]]:
+        """Where each entry stands in its column, or its row in the column `by`.
+
+        Yields an index of some entries, and the lower and upper end of the ranks that
+        equal values take, as shares: those of a column fill [0, 1] without overlap. A
+        missing value may stand anywhere, from 0 to 1.
+        """
+        shared = None if by is None else _span(self.column(by)[0])
+        for j in range(self.table_shape[1]):
+            yield (slice(None), j), *(shared or _span(self.column(j)[0]))
+
+    def standing(self, labels: NDArray[np.intp]) -> Numbers:
+        """Mean rank, as a share, of the values of each group of columns, by row."""
+        total = np.zeros((self.table_shape[0], int(labels.max(initial=-1)) + 1))
+        there = np.zeros(total.shape, dtype=np.int32)
+        for (values, _), group in zip(self.columns(), labels, strict=True):
+            known = values == values
+            total[:, group] += np.where(known, np.add(*_span(values)) / 2, 0.0)
+            there[:, group] += known
+        return np.where(there > 0, total / np.maximum(there, 1), np.nan)
 
     def present(self) -> Mask:
         """Which entries are neither zero nor missing."""
@@ -41,9 +89,13 @@ class Container:
         mask[:, columns] = True
         return mask
 
-    def of_groups(self, gone: Mask, labels: NDArray[np.intp]) -> Mask:
-        """Mark the entries whose row has lost their group, of shape (rows, groups)."""
-        return gone[:, labels]
+    def of_groups(self, gone: Mask, labels: NDArray[np.intp], pick: Any = None) -> Mask:
+        """Mark the entries whose row has lost their group.
+
+        `gone` has a pattern per row, or as many as there are: then `pick` says which
+        pattern each row has.
+        """
+        return gone[:, labels] if pick is None else gone[pick[:, None], labels]
 
     def without(self, deleted: Mask) -> Any:
         """X without the entries that the mask marks; the next call overwrites it."""
@@ -85,7 +137,9 @@ def _is_mixed(frame: Any) -> bool:
     if not hasattr(frame, "iloc"):
         return False
     kinds = set(frame.dtypes)
-    return len(kinds) > 1 or not isinstance(kinds.pop(), np.dtype)
+    return len(kinds) > 1 or not (
+        isinstance(kind := kinds.pop(), np.dtype) and kind.kind in _NUMBERS
+    )
 
 
 class _Dense(Container):
@@ -98,6 +152,13 @@ class _Dense(Container):
         self.X, self.deleted_as, self.shape = X, deleted_as, X.shape
         self._buffer: NDArray[Any] | None = None
         self._fill = _means(X) if deleted_as == "mean" else np.nan
+
+    def column(self, j: int) -> Column:
+        if self.X.ndim > 2:
+            raise ValueError(
+                f"X must be a table of rows and columns; got {self.X.ndim} dimensions."
+            )
+        return self.X[:, j].astype(np.float64), False
 
     def present(self) -> Mask:
         return (self.X != 0) & (self.X == self.X)
@@ -149,6 +210,9 @@ class _Mixed(Container):
         self.frame, self.shape = frame, frame.shape
         self._fills = [_fill(column, deleted_as) for _, column in frame.items()]
 
+    def column(self, j: int) -> Column:
+        return _ordered(self.frame.iloc[:, j])
+
     def present(self) -> Mask:
         return self.frame.notna().to_numpy() & (self.frame != 0).to_numpy(bool)
 
@@ -165,6 +229,28 @@ class _Mixed(Container):
     def like(self, X: Any) -> Any:
         names = {"index": self.frame.index, "columns": self.frame.columns}
         return type(self.frame)(X, **names)
+
+
+def _ordered(column: Any) -> Column:
+    """Numbers that order the values of a column of pandas, and whether it has words."""
+    if column.dtype.kind in _NUMBERS:
+        return column.to_numpy(np.float64, na_value=np.nan), False
+    if column.dtype == object:  # it may hold numbers among words
+        column = column.map(str, na_action="ignore")
+    words = column.dtype.kind not in "mM"  # dates are numbers, too
+    return column.rank(method="dense").to_numpy(np.float64), words
+
+
+def _span(values: Numbers) -> Span:
+    """Lower and upper end of the rank of each value, as shares of all that are there.
+
+    Equal values take the ranks of all of them; a missing one may have any.
+    """
+    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    known = distinct == distinct
+    upto = np.append(0, np.cumsum(counts * known)) / max(1, counts[known].sum())
+    low, high = np.where(known, upto[:-1], 0.0), np.where(known, upto[1:], 1.0)
+    return low[place], high[place]
 
 
 def _means(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -197,6 +283,63 @@ class _Sparse(Container):
         self.X, self.shape = rows, rows.data.shape
         self._buffers: tuple[NDArray[Any], NDArray[Any]] | None = None
 
+    @property
+    def table_shape(self) -> tuple[int, int]:
+        return self.X.shape[0], self.X.shape[1]
+
+    @property
+    def features(self) -> Any:
+        return self.X.indices
+
+    def column(self, j: int) -> Column:
+        return self.X[:, [j]].toarray().ravel().astype(np.float64), False
+
+    def columns(self) -> Iterator[Column]:
+        by_column = self.X.tocsc()
+        for j in range(self.X.shape[1]):
+            yield by_column[:, [j]].toarray().ravel().astype(np.float64), False
+
+    def spans(self, by: int | None = None) -> Iterator[tuple[Any, Numbers, Numbers]]:
+        n, ends = self.X.nnz, self.X.indptr
+        if by is None:
+            order = np.argsort(self.X.indices, kind="stable")
+            ends = np.cumsum(np.bincount(self.X.indices, minlength=self.X.shape[1]))
+        else:
+            low, high = _span(self.column(by)[0])
+        new = np.flatnonzero(np.diff(ends // _ENTRIES))  # whole columns, or whole rows
+        for begin, end in pairwise(np.unique([0, *ends[new], n]).tolist()):
+            if by is None:
+                yield order[begin:end], *self._own_spans(order[begin:end])
+            else:
+                row = np.searchsorted(ends, np.arange(begin, end), side="right") - 1
+                yield slice(begin, end), low[row], high[row]
+
+    def _own_spans(self, entries: NDArray[np.intp]) -> Span:
+        """The spans of all that is stored of some columns, among their zeros, too."""
+        column, x = self.X.indices[entries], self.X.data[entries]
+        column = column - column.min(initial=0)
+        order = np.lexsort((x, column))
+        by_column, by_value = column[order], x[order]
+        new = np.diff(by_column, prepend=-1) != 0
+        new[1:] |= by_value[1:] != by_value[:-1]
+        first = np.flatnonzero(new)
+        run, size = np.cumsum(new) - 1, np.diff(first, append=len(x))
+        stored = np.bincount(column)
+        begin = (np.cumsum(stored) - stored)[by_column]
+        zeros = np.where(by_value > 0, (self.X.shape[0] - stored)[by_column], 0)
+        low = first[run] - begin + zeros
+        gone = np.bincount(column, weights=x != x)[by_column]
+        there = np.maximum(self.X.shape[0] - gone, 1)
+        known = by_value == by_value
+        found = np.empty((2, len(x)))
+        found[0, order] = np.where(known, low / there, 0.0)
+        found[1, order] = np.where(known, (low + size[run]) / there, 1.0)
+        return found[0], found[1]
+
+    def _rows(self) -> NDArray[np.intp]:
+        """The row of each stored entry."""
+        return np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
+
     def present(self) -> Mask:
         return self.X.data == self.X.data
 
@@ -206,8 +349,8 @@ class _Sparse(Container):
     def of_columns(self, columns: NDArray[Any]) -> Mask:
         return np.isin(self.X.indices, columns)
 
-    def of_groups(self, gone: Mask, labels: NDArray[np.intp]) -> Mask:
-        row = np.repeat(np.arange(len(gone)), np.diff(self.X.indptr))
+    def of_groups(self, gone: Mask, labels: NDArray[np.intp], pick: Any = None) -> Mask:
+        row = self._rows() if pick is None else pick[self._rows()]
         return np.asarray(gone[row, labels[self.X.indices]])
 
     def without(self, deleted: Mask) -> Any:

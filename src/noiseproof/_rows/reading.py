@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,13 +122,49 @@ def read_training(
             return rows, rows.column(y, "y", numbers, np.float64)
         return rows, rows.column(y, "y", labels_of, object)
     y = host(y)
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O":  # else y is named
+        check_targets(y)
     if _stays(estimator, X):
         X = _read_foreign(estimator, X)
         _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
         return X, y
     check_indices(X)
-    X, y = validate_data(estimator, X, y, **(READ | options))
+    with naming_times(X):
+        X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
+
+
+@contextmanager
+def naming_times(X: Any) -> Iterator[None]:
+    """Say which column holds times if that is what a model stumbles over."""
+    try:
+        yield
+    except TypeError as error:
+        dtypes = X.dtypes.items() if hasattr(X, "iloc") else ()
+        names = [str(name) for name, dtype in dtypes if dtype.kind in "Mm"]
+        if not names:
+            raise
+        raise TypeError(
+            f"Column {names[0]!r} of X holds times, which are no numbers; turn them "
+            "into numbers, such as days since some date, or leave the column out."
+        ) from error
+
+
+def check_targets(y: Any) -> None:
+    """Refuse targets that are None, NaN, or the missing value of pandas."""
+    y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    if y.dtype.kind == "O":
+        none = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
+        listed = y.reshape(len(y), -1).tolist() if y.ndim else []
+        missing = np.array([any(isinstance(cell, none) or cell != cell for cell in row)
+                            for row in listed], dtype=bool)  # fmt: skip
+    else:
+        missing = np.any((y != y).reshape(len(y), -1), axis=1)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {missing.sum()} of {len(y)} rows, first in row "
+            f"{missing.argmax()}; leave these rows out."
+        )
 
 
 def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:

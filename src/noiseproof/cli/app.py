@@ -19,10 +19,12 @@ from noiseproof.cli.predict import predict
 from noiseproof.cli.recommend import recommend
 from noiseproof.cli.report import report
 from noiseproof.cli.reproduce import reproduce
+from noiseproof.cli.serve import serve
 from noiseproof.cli.train import train
 
 _COMMANDS = (
-    *(demo, recommend, train, info, predict, evaluate, certify, report, reproduce),
+    *(demo, recommend, train, info, predict, serve),
+    *(evaluate, certify, report, reproduce),
 )
 
 app = typer.Typer(

@@ -16,8 +16,10 @@ from noiseproof.cli.options import (
     Json,
     Levels,
     Target,
+    ToleranceOption,
     parse_attack,
     parse_levels,
+    parse_tolerance,
     read_groups,
 )
 
@@ -36,6 +38,7 @@ def certify(
     attack: AttackOption = None,
     levels: Levels = None,
     groups: GroupsOption = None,
+    tolerance: ToleranceOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CSV file, one line per row.")
     ] = None,
@@ -48,7 +51,8 @@ def certify(
     each of which fails as a whole. For a partition-ensemble it is a lower bound on
     the number of features that are changed to any values, and another on the
     number that go missing. The certified accuracy at a budget is the share of rows
-    that are right and stay right, whatever happens within the budget.
+    that are right and stay right, whatever happens within the budget. A quantity is
+    right if it is within the --tolerance.
 
     \b
     Examples:
@@ -56,6 +60,7 @@ def certify(
       noiseproof certify model.npf test.csv -t y --budget 3 -o rows.csv
       noiseproof certify model.npf test.csv -t y --attack norm-ball
       noiseproof certify model.npf test.csv -t y --groups sensors.json
+      noiseproof certify load.npf test.csv -t load --tolerance 15%
     """
     from noiseproof import evaluation
     from noiseproof.cli.files import open_model, read_for
@@ -70,6 +75,7 @@ def certify(
         *(saved.model, table.X, table.y),
         groups=sensors,
         attack=kind,
+        tolerance=parse_tolerance(tolerance, table.y),
         space="input" if saved.encoder is None else "model",
     )
     if output is not None:
@@ -117,8 +123,10 @@ def _show(
         return
     n, voted = len(certificates.budget), certificates.deletion_budget is not None
     happens = "change" if voted else what
-    say(f"Accuracy on {n:,} rows, proven for any {happens} within the budget:")
-    titles = "certified accuracy", "if they go missing"
+    within = certificates.tolerance is not None
+    share = "Share within the tolerance" if within else "Accuracy"
+    say(f"{share} on {n:,} rows, proven for any {happens} within the budget:")
+    titles = "certified share" if within else "certified accuracy", "if they go missing"
     shares = [[f"{share:.3f}" for share in column] for column in accuracy.values()]
     show_table(
         {
@@ -142,10 +150,15 @@ def _takes(certificates: Any, median: float, missing: float | None = None) -> st
             f"prediction if they can be given any values, and {missing:g} if they go "
             "missing."
         )
+    if certificates.tolerance is None:
+        change, changes = "change a prediction", "changes the prediction of most rows"
+    else:
+        change = "move a prediction out of the tolerance"
+        changes = "moves most predictions out of the tolerance"
     takes = (
-        f"It takes a budget of {median:.4g} (median) to change a prediction"
+        f"It takes a budget of {median:.4g} (median) to {change}"
         if np.isfinite(median)
-        else "No budget changes the prediction of most rows"
+        else f"No budget {changes}"
     )
     exact, n = int(certificates.exact.sum()), len(certificates.budget)
     if exact == n:

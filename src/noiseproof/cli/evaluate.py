@@ -37,8 +37,13 @@ def evaluate(
         typer.Option(
             help="What happens: missing (each cell is empty with a probability, the "
             "level, and the model knows), delete (it reads as zero), delete-count, "
-            "missing-groups or delete-groups (the same for each of the --groups), "
-            "dropout, gaussian, laplace or poisson."
+            "missing-groups or delete-groups (the same for each of the --groups), mar "
+            "or mnar (missing more often where another value, or the value itself, is "
+            "large), columns (a share of the columns, the most relevant first, or "
+            "those named: columns:iron,age), outages (columns are missing for many "
+            "rows in turn), like:today.csv (as in that table), "
+            "missing:iron=0.5,age=0.1 (rates by column), dropout, gaussian, laplace "
+            "or poisson."
         ),
     ] = "missing",
     attack: AttackOption = None,
@@ -60,6 +65,7 @@ def evaluate(
       noiseproof evaluate model.npf test.csv --target y
       noiseproof evaluate plain.npf robust.npf test.csv -t y --levels 0,0.2,0.5
       noiseproof evaluate model.npf test.csv -t y --noise delete --levels 0,0.5
+      noiseproof evaluate model.npf test.csv -t y --noise like:today.csv
       noiseproof evaluate model.npf test.csv -t y --attack deletion --levels 0,1,2
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json --json
       noiseproof evaluate model.npf test.csv -t y --groups sensors.json \\
@@ -76,14 +82,14 @@ def evaluate(
     d = first.n_features(table.X)
     happening = as_perturbation(perturb)
     curve = robustness_curve(
-        {name: one.model for name, one in saved.items()},
+        {name: one.judged_on(table.X) for name, one in saved.items()},
         *(table.X, table.y, perturb),
         parse_levels(levels) if levels else _default_levels(perturb, d),
         groups=sensors if happening.takes_groups else None,
         scoring=scoring_of(first.model, table.y),
         n_repeats=repeats,
         random_state=seed,
-        space="input" if isinstance(perturb, str) else "model",
+        space="input" if happening.in_table else "model",
     )
     kinds = {"cost": "column" if sensors is None else "group"}
     if sensors is not None and 2 <= len(sensors) <= _MOST_GROUPS:
@@ -109,8 +115,8 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
     from noiseproof.attacks import FeatureDeletion
     from noiseproof.noise import Dropout
 
-    named: dict[Any, Any] = {"delete_count": FeatureDeletion()}
-    part = named.get(perturb, Dropout()) if isinstance(perturb, str) else perturb
+    part = FeatureDeletion() if perturb == "delete_count" else perturb
+    part = part if hasattr(part, "default_levels") else Dropout()
     return list(part.default_levels(d))
 
 
@@ -127,7 +133,7 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
     if saved.takes_raw_rows and len(y) > rows:
         X, y = resample(X, y, replace=False, n_samples=rows, random_state=0)
     return feature_fragility(
-        *(saved.model, X, y),
+        *(saved.judged_on(X), X, y),
         scoring=scoring_of(saved.model, table.y),
         **options,
     )

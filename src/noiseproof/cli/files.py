@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import typer
 
-from noiseproof.cli.output import listed, note, show_notes
+from noiseproof.cli.output import listed, show_notes
 from noiseproof.io import is_foreign, load_with_notes, open_foreign, save
+from noiseproof.serving import Served, encoder_of
 from noiseproof.tables import (
     Table,
     TableEncoder,
@@ -24,36 +25,41 @@ from noiseproof.tables import (
 )
 from noiseproof.training import task_of
 
+_CHANGES = ("absent", "extra", "unreadable", "unseen")  # what models are judged on
+
 
 class Saved(NamedTuple):
-    """A model from a file, with what was noted when it was trained."""
+    """A model from a file, with what was noted when it was trained.
+
+    It is served if its table is known: from the file, or from the encoder of the model.
+    """
 
     model: Any
     notes: dict[str, Any]
+    served: Served | None = None
 
     @property
     def encoder(self) -> TableEncoder | None:
         """What encodes its tables, if it was trained by the command line."""
-        steps = getattr(self._inner, "steps", [(None, None)])
-        return steps[0][1] if isinstance(steps[0][1], TableEncoder) else None
+        return encoder_of(self.model)
 
     @property
     def takes_raw_rows(self) -> bool:
         """Whether it sees the table itself, and encodes it later."""
-        return self.encoder is not None and self._inner is not self.model
-
-    @property
-    def _inner(self) -> Any:
-        """The pipeline behind an average, of the first member if it is a blend."""
-        is_blend = hasattr(self.model, "named_estimators_")
-        member = self.model.estimators_[0] if is_blend else self.model
-        return getattr(member, "estimator_", member)
+        return self.encoder is not None and not hasattr(self.model, "steps")
 
     def n_features(self, X: Any) -> int:
         """Number of the features of X behind the encoder."""
         if self.encoder is None or self.takes_raw_rows:
             return int(X.shape[1])
         return len(self.encoder.get_feature_names_out())
+
+    def judged_on(self, X: Any) -> Any:
+        """The model itself, or the served one if X has columns of other models, too."""
+        if self.served is None or not self.takes_raw_rows:
+            return self.model
+        same = list(X.columns) == self.served.names
+        return self.model if same else self.served
 
 
 @dataclass(frozen=True)
@@ -111,14 +117,18 @@ class TableOptions:
 def save_trained(model: Any, path: Path, table: Table, summary: dict[str, Any]) -> None:
     """Save a model with what later commands need to know about its training."""
     notes = {"target": table.target, "first_index": table.first_index}
-    save(model, path, notes=notes | {"training": summary})
+    served = Served(model, table.X, target=table.target)
+    save(served, path, notes=notes | {"training": summary})
 
 
 def open_model(path: Path, *, foreign: bool = True) -> Saved:
     """Load a model and its notes, from a file or a pipe; or a model from elsewhere."""
     if foreign and is_foreign(path):
         return Saved(open_foreign(path), {})
-    return Saved(*load_with_notes(path))
+    model, notes = load_with_notes(path)
+    if isinstance(model, Served):
+        return Saved(model.model, notes, model)
+    return Saved(model, notes, Served.remembered(model, notes.get("target")))
 
 
 def read_data(path: Path, target: str | None, **options: Any) -> Table:
@@ -140,58 +150,39 @@ def open_models(paths: list[Path]) -> dict[str, Saved]:
     return {name: open_model(path) for name, path in zip(names, paths, strict=True)}
 
 
-def read_for(
-    saved: list[Saved], path: Path, target: str | None, labelled: bool = True
-) -> Table:
-    """Read a table as the models need it; with `labelled` it must have a target."""
+def read_for(saved: list[Saved], path: Path, target: str | None) -> Table:
+    """Read a table with a target, as the models get it; notes on it are shown."""
     target = target or next((s.notes.get("target") for s in saved if s.notes), None)
-    if not labelled:
-        target = None
+    table = read_raw(saved, path, target)
+    require_target(table, path)
+    _check_labels(saved[0].model, table, path)
+    arrived = [one.served.read(table.X) for one in saved if one.served is not None]
+    if not arrived:
+        return table
+    notes = [n for part in arrived for n in part.notes if n.kind in _CHANGES]
+    show_notes(list({str(one): one for one in notes}.values()))
+    X = arrived[0].X
+    for part in arrived[1:]:  # other models may have other columns
+        more = [name for name in getattr(part.X, "columns", ()) if name not in X]
+        X = X.assign(**{name: part.X[name] for name in more}) if more else X
+    return replace(table, X=X)
+
+
+def read_raw(saved: list[Saved], path: Path, target: str | None = None) -> Table:
+    """Read a table as it is, but text as text where the models know it as such."""
     first = saved[0]
-    encoders = [s.encoder for s in saved if s.encoder is not None]
-    text = {name for encoder in encoders for name in encoder.text_columns_}
-    if (
-        target is not None
-        and getattr(first.model, "classes_", np.zeros(1)).dtype.kind in "UO"
-    ):
+    tables = [one.served.columns for one in saved if one.served is not None]
+    text = {column.name for part in tables for column in part if column.is_text}
+    labels = getattr(first.model, "classes_", np.zeros(1))
+    if target is not None and labels.dtype.kind in "UO":
         text.add(target)
-    table = read_data(
+    return read_data(
         path,
         target,
         text=text,
         n_features=getattr(first.model, "n_features_in_", None),
         first_index=first.notes.get("first_index"),
     )
-    if labelled:
-        require_target(table, path)
-        _check_labels(first.model, table, path)
-    return _matched(saved, table)
-
-
-def _matched(saved: list[Saved], table: Table) -> Table:
-    """The columns that models were trained on, with notes on new and absent ones.
-
-    Models that see the table itself need all of their columns, in their order.
-    """
-    encoders = [one.encoder for one in saved if one.encoder is not None]
-    known = {n for e in encoders for n in getattr(e, "feature_names_in_", ())}
-    if not known or not table.names:
-        return table
-    targets = [one.notes.get("target") for one in saved]
-    extra = [name for name in table.names if name not in known and name not in targets]
-    if extra:
-        names = listed(extra, 5, repr)
-        note(f"Note: ignored, as training did not have them: {names}.")
-    raw = next((one.encoder for one in saved if one.takes_raw_rows), None)
-    if raw is None:
-        left = [name for name in table.names if name in known]
-        return replace(table, X=table.X[left]) if left else table
-    columns = list(raw.feature_names_in_)
-    absent = [name for name in columns if name not in table.names]
-    if absent:
-        names = listed(absent, 5, repr)
-        note(f"Note: missing in every row, as the table does not have them: {names}.")
-    return replace(table, X=table.X.reindex(columns=columns))
 
 
 def require_target(table: Table, path: Path) -> None:

@@ -6,6 +6,15 @@ from typing import Any
 
 from noiseproof.cli.options import Json, Model
 
+_KINDS = {
+    "number": "numbers",
+    "category": "text",
+    "text": "text",
+    "boolean": "yes or no",
+    "time": "times",
+    "duration": "durations",
+}
+
 
 def info(model: Model, json: Json = False) -> None:
     """Show what a model file contains: the model, its columns and its training.
@@ -16,9 +25,10 @@ def info(model: Model, json: Json = False) -> None:
     """
     from noiseproof.cli.files import open_model
     from noiseproof.cli.output import listed, say, show_json
+    from noiseproof.io import kept_rows
 
     saved = open_model(model, foreign=False)
-    training = saved.notes.get("training", {})
+    training, kept = saved.notes.get("training", {}), kept_rows(saved.model)
     facts: dict[str, Any] = {
         "file": str(model),
         "bytes": model.stat().st_size if model.is_file() else None,
@@ -26,12 +36,14 @@ def info(model: Model, json: Json = False) -> None:
         "target": saved.notes.get("target"),
         "classes": listed(getattr(saved.model, "classes_", ()), 6),
         "trained on": f"{training['rows']:,} rows" if "rows" in training else None,
-        **_columns(saved.encoder),
+        "training rows": f"in the file ({kept})" if kept else "none in the file",
+        **_columns(saved.served),
         **_scores(training),
     }
     facts = {name: fact for name, fact in facts.items() if fact not in (None, "")}
     if json:
-        show_json(facts | {"notes": saved.notes})
+        contract = {} if saved.served is None else saved.served.contract()
+        show_json(facts | {"contract": contract, "notes": saved.notes})
         return
     width = max(map(len, facts)) + 1
     for name, fact in facts.items():
@@ -39,19 +51,22 @@ def info(model: Model, json: Json = False) -> None:
             f"{name + ':':{width}} {fact}")  # fmt: skip
 
 
-def _columns(encoder: Any) -> dict[str, Any]:
-    """The columns that it wants, by kind."""
+def _columns(served: Any) -> dict[str, Any]:
+    """The columns that it wants, by kind, and what was missing in training."""
     from noiseproof.cli.output import listed
 
-    if encoder is None or not hasattr(encoder, "feature_names_in_"):
-        return {}
-    idle = set(encoder.text_columns_) | set(encoder.empty_columns_)
-    numbers = [name for name in encoder.feature_names_in_ if name not in idle]
-    often = [f"{n} {share:.0%}" for n, share in encoder.missing_rates_ if share > 0]
+    columns = [] if served is None else served.columns
+    kinds: dict[str, list[str]] = {}
+    for column in columns:
+        kinds.setdefault(_KINDS[column.kind], []).append(column.name)
+    often = [(c.missing_rate, c.name) for c in columns if c.missing_rate]
+    costly = [(c.absence_cost, c.name) for c in columns if c.absence_cost]
+    rates = [f"{name} {share:.0%}" for share, name in often]
+    costs = [f"{name} {cost:.3g}" for cost, name in sorted(costly, reverse=True)]
     return {
-        "numbers": listed(numbers, 6),
-        "text": listed(encoder.text_columns_, 6),
-        "missing in training": listed(often, 6),
+        **{kind: listed(names, 6) for kind, names in kinds.items()},
+        "missing in training": listed(rates, 6),
+        "absence costs most": listed(costs, 6),
     }
 
 

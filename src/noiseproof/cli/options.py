@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,6 +99,19 @@ GroupsOption = Annotated[
     ),
 ]
 
+ToleranceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tolerance",
+        metavar="NUMBER",
+        help="If the target is a quantity: how far a prediction may be from it and "
+        "still be right, as a number or in per cent of the target, such as 15%.",
+    ),
+]
+
+_SHORT = {"columns": "missing_columns"}
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
 
 def parse_noise(text: str) -> tuple[Any, bool]:
     """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`.
@@ -108,7 +123,7 @@ def parse_noise(text: str) -> tuple[Any, bool]:
     if text == "auto":
         return "auto", False
     if "=" in text or text.endswith(".json"):
-        return _read_rates(text), True
+        return _read_rates(text, f"--noise {text}"), True
     name, level = _split(text)
     if name == "none":
         return 0.0, True
@@ -125,7 +140,7 @@ def parse_noise(text: str) -> tuple[Any, bool]:
     return level if name == "" else noise, level is not None
 
 
-def _read_rates(text: str) -> dict[str, float]:
+def _read_rates(text: str, where: str, most: float = _BELOW_ONE) -> dict[str, float]:
     """Rates by column, from `a=0.5,b=0.1` or from a JSON file."""
     try:
         if text.endswith(".json"):
@@ -135,12 +150,15 @@ def _read_rates(text: str) -> dict[str, float]:
         rates = {str(name).strip(): float(rate) for name, rate in pairs}
     except (ValueError, TypeError, AttributeError):
         raise typer.BadParameter(
-            f"--noise {text}: rates by column are given as age=0.5,iron=0.1, or as a "
-            'JSON file with {"age": 0.5, ...}.'
+            f"{where}: rates by column are given as age=0.5,iron=0.1, or as a JSON "
+            'file with {"age": 0.5, ...}.'
         ) from None
-    wrong = [name for name, rate in rates.items() if not 0 <= rate < 1]
+    wrong = [name for name, rate in rates.items() if not 0 <= rate <= most]
     if wrong:
-        raise typer.BadParameter(f"--noise: the rate of {wrong[0]} must be in [0, 1).")
+        end = "1]" if most == 1 else "1)"
+        raise typer.BadParameter(
+            f"{where}: the rate of {wrong[0]} must be in [0, {end}."
+        )
     return rates
 
 
@@ -161,13 +179,20 @@ def parse_attack(text: str) -> Any:
 
 
 def parse_perturbation(text: str) -> tuple[Any, float | None]:
-    """What happens to features, and its level if one is given: `delete:0.5`."""
+    """What happens to features, and its level if one is given: `delete:0.5`.
+
+    What is missing may also be given as `missing:iron=0.5,age=0.1`, `like:today.csv`
+    and `columns:iron,age`.
+    """
     from noiseproof.attacks import ATTACKS
     from noiseproof.evaluation import PERTURBATIONS
     from noiseproof.noise import NOISES
 
+    found = _parse_missing(text)
+    if found is not None:
+        return found, found.own_level
     name, level = _split(text)
-    plain = name.replace("-", "_")
+    plain = _SHORT.get(name, name.replace("-", "_"))
     if plain in PERTURBATIONS:
         return plain, level
     if name in NOISES:
@@ -175,10 +200,44 @@ def parse_perturbation(text: str) -> tuple[Any, float | None]:
     if not any(name in (key, *key.split("-")) for key in ATTACKS):
         raise typer.BadParameter(
             f"{text} is unknown: use one of "
-            f"{', '.join([*PERTURBATIONS, *NOISES, *ATTACKS])}, with a level after a "
-            "colon, such as delete:0.5."
+            f"{', '.join([*PERTURBATIONS, 'like', *NOISES, *ATTACKS])}, with a level "
+            "after a colon, such as delete:0.5."
         )
     return parse_attack(name), level
+
+
+def _parse_missing(text: str) -> Any:
+    """What is missing, if it is given by columns or by a table; else None."""
+    from noiseproof.evaluation import MissingColumns
+    from noiseproof.noise import Missing, Outages
+
+    name, _, rest = text.strip().partition(":")
+    name = name.lower()
+    if name == "like":
+        return _patterns_of(rest)
+    by_rates: dict[str, Any] = {"outages": Outages, "missing": Missing}
+    by_rates |= {how: partial(Missing, mechanism=how) for how in ("mar", "mnar")}
+    if name in by_rates and ("=" in rest or rest.endswith(".json")):
+        return by_rates[name](_read_rates(rest, text, most=1.0))
+    if _SHORT.get(name, name) == "missing_columns" and rest and not _is_number(rest):
+        return MissingColumns([column.strip() for column in rest.split(",")])
+    return None
+
+
+def _patterns_of(path: str) -> Any:
+    """What is missing in the rows of a table."""
+    from noiseproof.cli.files import read_data
+    from noiseproof.noise import MissingLike
+
+    if not path:
+        raise typer.BadParameter("like needs a table, such as like:today.csv.")
+    X = read_data(Path(path), None).X
+    if not hasattr(X, "isna"):
+        raise typer.BadParameter(f"like:{path}: use a table with named columns.")
+    gone = X.isna()
+    if not gone.to_numpy().any():
+        raise typer.BadParameter(f"like:{path}: no value is missing in this table.")
+    return MissingLike(gone)
 
 
 def parse_happening(text: str) -> tuple[Any, float]:
@@ -205,6 +264,28 @@ def parse_levels(text: str) -> list[float]:
             f"--levels {text}: use numbers with commas between, such as 0,0.1,0.5."
         ) from None
     return [int(number) if number.is_integer() else number for number in numbers]
+
+
+def parse_tolerance(text: str | None, y: Any) -> Any:
+    """A number from `2.5`, or one per row from `15%` of the target."""
+    import numpy as np
+
+    if text is None:
+        return None
+    word, per_cent, rest = text.strip().partition("%")
+    try:
+        number = float(word)
+    except ValueError:
+        number = -1.0
+    if rest or not 0 <= number < float("inf"):
+        raise typer.BadParameter(
+            f"--tolerance {text}: use a number from 0 on, or per cent such as 15%."
+        )
+    if not per_cent:
+        return number
+    if y is None:
+        raise typer.BadParameter(f"--tolerance {text} needs the target: use --target.")
+    return number / 100 * np.abs(np.asarray(y, dtype=np.float64))
 
 
 def judging(groups: Path | None, folds: int, seed: int, json: bool) -> dict[str, Any]:
@@ -239,6 +320,14 @@ def read_groups(path: Path | None) -> dict[str, list[str]] | None:
             "like sensor,column."
         )
     return groups
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _split(text: str) -> tuple[str, float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +19,13 @@ def predict(
             "--output", "-o", help="CSV file; without it, the predictions are printed."
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Add columns lower and upper: an interval that holds the quantity "
+            "with this probability, such as 0.9, whatever is missing."
+        ),
+    ] = None,
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
@@ -27,22 +33,30 @@ def predict(
             help="Put ' before class labels that a spreadsheet would run as formulas.",
         ),
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse a table that differs from that of training.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Predict the target of each row of a table.
 
     Columns are found by name. A column that is not there is missing in every row,
-    a cell that cannot be read is missing, and columns that training did not have
-    are ignored. Notes say so, and name texts never seen in training and columns
-    with many more missing cells.
+    a value that cannot be read and a word that training did not have are missing
+    values, and columns that training did not have are ignored. Notes say so, and
+    name columns with values out of range, or with many more missing values.
 
     \b
     Examples:
       noiseproof predict model.npf new.csv -o out.csv
       noiseproof predict model.npf new.csv | head
+      noiseproof predict model.npf new.csv --interval 0.9 -o out.csv
       cat new.csv | noiseproof predict model.npf - -o out.csv
     """
-    from noiseproof.cli.files import open_model, read_for
+    from noiseproof.cli.files import open_model, read_raw
     from noiseproof.cli.output import (
         check_output,
         note,
@@ -50,19 +64,23 @@ def predict(
         show_notes,
         write_csv,
     )
-    from noiseproof.tables import new_table_notes
+    from noiseproof.serving import answer_columns
 
     check_output(output, model, data)
-    warnings.filterwarnings("ignore", "Column .* which no training row had")  # notes do
     saved = open_model(model)
-    table = read_for([saved], data, None, labelled=False)
-    if saved.encoder is not None:
-        show_notes(new_table_notes(saved.encoder, table.X))
-    columns: dict[str, Any] = {"prediction": saved.model.predict(table.X).tolist()}
-    if hasattr(saved.model, "predict_proba"):
-        probabilities = saved.model.predict_proba(table.X)
-        for name, column in zip(saved.model.classes_, probabilities.T, strict=True):
-            columns[f"probability_{name}"] = column.tolist()
+    rows, asked = read_raw([saved], data).X, saved.model
+    options: dict[str, Any] = {} if interval is None else {"interval": interval}
+    if saved.served is not None:
+        rows, asked = saved.served.read(rows), saved.served
+        options["strict"] = strict
+        show_notes([] if strict else rows.notes)
+    elif options:
+        raise ValueError(
+            f"{model} does not know the table of its training, so there are no "
+            "intervals; train it again, or save a noiseproof.serving.Served."
+        )
+    found = answer_columns(asked, rows, **options)
+    columns = {name: column.tolist() for name, column in found.items()}
     if output is not None:
         write_csv(columns, output, safe=spreadsheet_safe)
         note(f"{len(columns['prediction']):,} predictions written to {output}")

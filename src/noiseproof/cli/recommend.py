@@ -33,7 +33,11 @@ def recommend(
         str,
         typer.Option(
             help="What will happen: missing:0.3 (cells are empty, and the model "
-            "knows), delete:0.3 (they read as zero), gaussian:0.2, deletion:3, ..."
+            "knows), mar:0.3 or mnar:0.3 (more often where another value, or the value "
+            "itself, is large), columns:0.2 (that share of the columns, the most "
+            "relevant first), outages:0.1, like:today.csv (as in that table), "
+            "missing:iron=0.5,age=0.1 (rates by column), delete:0.3 (they read as "
+            "zero), gaussian:0.2, deletion:3, ..."
         ),
     ] = "missing:0.3",
     groups: GroupsOption = None,
@@ -67,6 +71,7 @@ def recommend(
     Examples:
       noiseproof recommend data.csv --target y --expect missing:0.3
       noiseproof recommend data.csv -t y --expect delete:0.5 -o model.npf
+      noiseproof recommend data.csv -t y --expect like:today.csv
       noiseproof recommend data.csv -t y --groups sensors.json
     """
     from noiseproof.cli.files import TableOptions
@@ -96,7 +101,7 @@ def recommended(
     rows = table.read(data, quiet=json)
     perturb, level = happening
     if options["groups"] is not None and perturb in ("missing", "delete"):
-        perturb = f"{perturb}_groups"
+        perturb = "_".join((perturb, "groups"))
     start = time.perf_counter()
     found = noiseproof.recommend(
         *(rows.X, rows.y, perturb, level),
@@ -151,5 +156,6 @@ def _show(found: Any, rows: int, output: Path | None) -> None:
         if found.keeps_rows:
             note(
                 "Note: the file contains rows of the training data, which fill missing "
-                "cells; AverageOverMissing(..., 'joint-gaussian') would keep none."
+                "cells or calibrate intervals; AverageOverMissing(..., "
+                "'joint-gaussian', n_calibration=0) would keep none."
             )

@@ -18,6 +18,7 @@ from noiseproof.cli.options import (
     Seed,
     Target,
     parse_levels,
+    parse_perturbation,
     read_groups,
 )
 
@@ -36,10 +37,18 @@ def report(
         bool,
         typer.Option(
             "--missing/--deleted",
-            help="Whether lost cells are missing (the model knows) or deleted (they "
-            "read as zero).",
+            help="Whether lost values are missing (NaN) or deleted: replaced by zero, "
+            "and the model is not told.",
         ),
     ] = True,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="How values go missing on the curve: mar, mnar, columns, outages, "
+            "like:today.csv or rates by column such as missing:iron=0.5,age=0.1; "
+            "without it, each with the same probability."
+        ),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Write a self-contained HTML page about models and a table.
@@ -48,6 +57,7 @@ def report(
     Examples:
       noiseproof report model.npf test.csv --target y -o page.html
       noiseproof report plain.npf robust.npf test.csv --target y -o page.html
+      noiseproof report model.npf test.csv -t y -o page.html --noise mnar
     """
     from noiseproof.cli.files import open_models, read_for
     from noiseproof.cli.output import check_output, say
@@ -56,17 +66,19 @@ def report(
     check_output(output, *models, data, groups)
     sensors = read_groups(groups)
     at = parse_levels(levels or "0")
+    perturb = None if noise is None else parse_perturbation(noise)[0]
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
     rows = [one.notes.get("training", {}).get("rows") for one in saved.values()]
     write_report(
-        {name: one.model for name, one in saved.items()},
+        {name: one.judged_on(table.X) for name, one in saved.items()},
         *(table.X, table.y, output),
         data=data.name,
         target=table.target,
         levels=at,
         n_repeats=repeats,
         deleted_as="nan" if missing else "zero",
+        perturb=perturb,
         groups=sensors,
         random_state=seed,
         settings={"command": shlex.join(["noiseproof", *sys.argv[1:]])},

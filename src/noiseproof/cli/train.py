@@ -80,7 +80,8 @@ def train(
         typer.Option(
             help="Choose the model, or its noise, C and budget, by cross-validation, "
             "for what will happen: missing:0.5 (cells are empty, and the model knows), "
-            "delete:0.5 (they read as zero), gaussian:0.2, deletion:3, ..."
+            "mar:0.5, mnar:0.5, columns:0.2, outages:0.1, like:today.csv, delete:0.5 "
+            "(they read as zero), gaussian:0.2, deletion:3, ..."
         ),
     ] = None,
     scale: Annotated[

@@ -14,6 +14,7 @@ from noiseproof.conditionals.ordering import order_by_values as order_by_values
 from noiseproof.conditionals.regression import FactorRegression as FactorRegression
 from noiseproof.conditionals.regression import FullRegression as FullRegression
 from noiseproof.conditionals.rounding import first_best as first_best
+from noiseproof.conditionals.rounding import steps_of as steps_of
 
 CONDITIONALS: dict[str, type[Conditional]] = {
     "donors": Donors,

@@ -65,7 +65,7 @@ class Conditional(BaseEstimator, ABC):
         self._fit(self.cells_.codes(X))
         return self
 
-    def draws(self, X: Any, n_draws: int | None = None) -> Draws:
+    def draws(self, X: Any, n_draws: int | None = None, *, wide: bool = False) -> Draws:
         """Draw complete rows that X may have been, with weights.
 
         Parameters
@@ -76,6 +76,10 @@ class Conditional(BaseEstimator, ABC):
             The largest number of draws for each row. None leaves it to the conditional:
             usually 20, but `Donors` then answers a row without any observed value by
             all of its training rows.
+        wide : bool, default=False
+            Whether the draws shall tell how much the missing values vary, rather than
+            what they are on average. Then there are at least 20 of them where the
+            conditional has so many, whatever `n_draws` is.
 
         Returns
         -------
@@ -89,7 +93,8 @@ class Conditional(BaseEstimator, ABC):
         gaps, empty = _gaps(codes)
         if n_draws is not None:
             gaps, empty = gaps | empty, np.zeros_like(empty)
-        filled, shares = self._fill(codes[gaps], n_draws)
+        fill = self._fill_widely if wide else self._fill
+        filled, shares = fill(codes[gaps], n_draws)
         everything, share = self._whole() if empty.any() else (codes[:0], codes[:0, 0])
         counts = np.where(gaps, shares.shape[1], np.where(empty, len(share), 1))
         origin = np.repeat(np.arange(len(codes)), counts)
@@ -132,6 +137,10 @@ class Conditional(BaseEstimator, ABC):
     @abstractmethod
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
         """Filled codes (n, k, d) and weights (n, k) of rows that all have holes."""
+
+    def _fill_widely(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
+        """As `_fill`, by draws that tell how much the missing values vary."""
+        return self._fill(codes, max(n_draws or 0, self.n_default))
 
     @abstractmethod
     def _mean(self, codes: Array) -> Array:

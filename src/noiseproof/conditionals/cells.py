@@ -157,6 +157,22 @@ class Cells:
                 codes[:, j] = _places(column, words, name, warn)
         return codes
 
+    def changed(self, X: Any) -> tuple[str, str, str] | None:
+        """A column that held words, and now numbers or times, or numbers, now times.
+
+        Its name, what it held and what it holds; None if there is none.
+        """
+        pairs = list(_columns(X)) if _is_frame(X) else []
+        for (name, column), words, unit in zip(
+            pairs, self.words, self.times, strict=False
+        ):
+            held = "text" if words is not None else "numbers" if unit is None else None
+            kind = _kind(column)
+            now = "times" if kind in _TIMES else kind
+            if held is not None and now not in ("words", held):
+                return str(name), held, now
+        return None
+
     def features(self, codes: Array) -> tuple[Array, Mask]:
         """Features of the codes, zero where a cell is missing, and which are there."""
         observed = ~np.isnan(codes)
@@ -303,7 +319,7 @@ def _as_numbers(column: Any, name: Any, unit: str | None) -> Array:
         values[~missing] = present.astype(np.float64)
     except (TypeError, ValueError) as error:
         cells = np.asarray(column, dtype=object)[~missing].tolist()
-        odd = next((cell for cell in cells if isinstance(cell, str)), cells[0])
+        odd = next(cell for cell in cells if not _is_readable(cell, unit))
         kind = "numbers" if unit is None else "times"
         raise ValueError(
             f"Column {name} of X held {kind} in training, but now it holds "
@@ -315,6 +331,14 @@ def _as_numbers(column: Any, name: Any, unit: str | None) -> Array:
         )
     values[missing] = np.nan
     return values
+
+
+def _is_readable(cell: Any, unit: str | None) -> bool:
+    try:
+        np.array([cell]).astype(np.float64 if unit is None else unit)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _distinct(column: Any, name: str) -> Array:

@@ -182,15 +182,36 @@ class Donors(Conditional):
         return float(_BANDWIDTHS[best]) * wider, float(errors[best])
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
-        k = min(self.n_donors, n_draws or self.n_donors, len(self.rows_))
+        k = min(self.n_donors, n_draws or self.n_donors)
+        return self._donated(codes, k, wide=False)
+
+    def _fill_widely(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
+        k = min(self.n_donors, n_draws or self.n_donors)
+        return self._donated(codes, max(k, self.n_default), wide=True)
+
+    def _donated(self, codes: Array, k: int, wide: bool) -> tuple[Array, Array]:
+        """Rows filled by their k nearest donors, and the donors' weights.
+
+        Far from all training rows the nearest donor has all the weight, and all donors
+        would be moved to the ends of the ranges seen in training. Draws that are to
+        tell how much missing values vary are `wide`: of the donors at least half count,
+        and they are moved no farther than their mean may be.
+        """
+        k = min(k, len(self.rows_))
         filled = np.empty((len(codes), k, codes.shape[1]))
         weights = np.empty((len(codes), k))
         for rows, places, squares, edge in self._nearest(codes, k):
             weights[rows] = _weights(squares, edge, self.bandwidth_)
+            if wide:
+                weights[rows] = _evened(weights[rows])
             theirs = self.rows_[places]
             if self.corrected:
                 apart = self._features(codes[rows])[:, None] - self._theirs(places)
-                self._correct(theirs, ~np.isnan(codes[rows]), apart)
+                theirs = self._corrected(theirs, ~np.isnan(codes[rows]), apart)
+                if wide:
+                    theirs += self._way_back(theirs, weights[rows])[:, None]
+                else:
+                    np.clip(theirs, self.cells_.low, self.cells_.high, out=theirs)
             own = codes[rows][:, None]
             filled[rows] = np.where(np.isnan(own), theirs, own)
         return filled, weights
@@ -198,7 +219,7 @@ class Donors(Conditional):
     def _whole(self) -> tuple[Array, Array]:
         return self.rows_, np.full(len(self.rows_), 1.0 / len(self.rows_))
 
-    def _correct(self, theirs: Array, observed: Mask, apart: Array) -> None:
+    def _corrected(self, theirs: Array, observed: Mask, apart: Array) -> Array:
         """Shift the donors' numbers by what the regression says about differences."""
         cells = self.cells_
         moves = self.regression_.expected(observed[:, cells.owner], apart)
@@ -207,7 +228,13 @@ class Donors(Conditional):
             moves = moves[..., cells.firsts[numbers]]
         moves *= cells.scales[numbers]
         theirs[..., numbers] += rounded(moves, cells.scales[numbers])
-        np.clip(theirs, cells.low, cells.high, out=theirs)
+        return theirs
+
+    def _way_back(self, theirs: Array, weights: Array) -> Array:
+        """From the means of donors, (n, d), to the ranges seen in training."""
+        mean = np.einsum("nk,nkj->nj", weights, theirs)
+        back = np.clip(mean, self.cells_.low, self.cells_.high) - mean
+        return rounded(np.where(self.cells_.is_number, back, 0.0), self.cells_.scales)
 
     def _mean(self, codes: Array) -> Array:
         filled, weights = self._fill(codes, None)
@@ -302,3 +329,14 @@ def _weights(squares: Array, edge: Array, bandwidth: float) -> Array:
     weights -= np.exp((nearest - edge[:, None]) / (2 * bandwidth**2))
     weights[(weights <= 0.0).all(axis=1)] = 1.0  # all as near as the next one
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _evened(weights: Array) -> Array:
+    """Weights of rows that sum to one, with a share of equal ones where few count.
+
+    Σ w² is at most 2 / k then, as it is if half of the k donors have equal weights.
+    """
+    k = weights.shape[1]
+    uneven = k * np.sum(weights**2, axis=1, keepdims=True) - 1.0
+    kept = np.minimum(1.0, 1.0 / np.sqrt(np.maximum(uneven, 1.0)))
+    return np.asarray(kept * weights + (1.0 - kept) / k)

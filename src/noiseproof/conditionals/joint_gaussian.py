@@ -17,6 +17,7 @@ from noiseproof.conditionals.rounding import rounded
 Array = NDArray[Any]
 
 _BLOCK = 2**22  # numbers in a temporary array
+_MATCHED = 25  # columns, up to which wide draws have the right covariance
 
 
 @shared_docs
@@ -78,7 +79,16 @@ class JointGaussian(Conditional):
 
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
         k = self.n_default if n_draws is None else n_draws
-        start = self._starts(k)
+        return self._moved(codes, self._starts(k))
+
+    def _fill_widely(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
+        """By as many draws as it takes to have the right covariance."""
+        k = max(n_draws or 0, self.n_default, 4 * min(codes.shape[1], _MATCHED))
+        return self._moved(codes, self._starts(k, matched=True))
+
+    def _moved(self, codes: Array, start: Array) -> tuple[Array, Array]:
+        """Draws of whole rows, moved to where the observed values are."""
+        k = len(start)
         filled = np.empty((len(codes), k, codes.shape[1]))
         for rows in self._blocks(len(codes), k):
             Z, observed = self.cells_.features(codes[rows])
@@ -90,10 +100,10 @@ class JointGaussian(Conditional):
             filled[rows] = np.where(observed[:, None], codes[rows][:, None], drawn)
         return filled, np.full((len(codes), k), 1.0 / k)
 
-    def _starts(self, k: int) -> Array:
+    def _starts(self, k: int, matched: bool = False) -> Array:
         """Draws of whole rows, (k, d), in pairs that cancel: their mean is exact."""
         rng, order = np.random.default_rng(0), self.cells_.order()
-        half = self.regression_.sample(k // 2, rng, order)
+        half = self.regression_.sample(k // 2, rng, order, matched)
         if k % 2 == 0:
             return np.concatenate([half, -half])
         wider = half * np.sqrt(k / max(k - 1, 1))  # the one in the middle adds nothing

@@ -61,10 +61,23 @@ class FullRegression:
         total = float(np.trace(self.covariance)) ** 2
         return total / float((self.covariance**2).sum()) / len(self.covariance)
 
-    def sample(self, n: int, rng: np.random.Generator, order: Places) -> Array:
-        """Rows of this covariance, (n, d), with features drawn in this order."""
+    def sample(
+        self, n: int, rng: np.random.Generator, order: Places, matched: bool = False
+    ) -> Array:
+        """Rows of this covariance, (n, d), with features drawn in this order.
+
+        If they are `matched`, their mean product is the covariance itself, or at least
+        their mean square the variance if there are fewer than 2 d of them.
+        """
         root = cholesky(self.covariance[np.ix_(order, order)], lower=True)
-        return (rng.standard_normal((n, len(root))) @ root.T)[:, np.argsort(order)]
+        normal = rng.standard_normal((n, len(root)))
+        if matched:
+            products = normal.T @ normal / n
+            if n < 2 * len(root):
+                products = np.diag(np.diag(products))
+            values, vectors = eigh(products)
+            normal = normal @ (vectors / np.sqrt(values)) @ vectors.T
+        return (normal @ root.T)[:, np.argsort(order)]
 
 
 class FactorRegression:
@@ -113,8 +126,10 @@ class FactorRegression:
         squares = (within**2).sum() + (self.rest * (2 * own + self.rest)).sum()
         return float((own + self.rest).sum() ** 2 / squares / len(self.rest))
 
-    def sample(self, n: int, rng: np.random.Generator, order: Places) -> Array:
-        """As `FullRegression.sample`."""
+    def sample(
+        self, n: int, rng: np.random.Generator, order: Places, matched: bool = False
+    ) -> Array:
+        """As `FullRegression.sample`, but nothing is matched."""
         draws = rng.standard_normal((2, n, len(order)))[..., np.argsort(order)]
         # by the one symmetric root of F F': factors have no sign and no order
         values, vectors = eigh(self.factors.T @ self.factors)

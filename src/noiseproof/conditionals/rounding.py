@@ -21,12 +21,17 @@ def exponent(numbers: Array) -> Array:
     return np.asarray(np.frexp(np.multiply(numbers, 1 + 1e-6))[1])
 
 
+def steps_of(scales: Array) -> Array:
+    """Powers of two, some 2^-40 of the scales."""
+    return np.asarray(2.0 ** (exponent(scales) - _BITS))
+
+
 def rounded(numbers: Array, scales: Array) -> Array:
     """Numbers as multiples of a power of two, some 2^-40 of their scale; in place.
 
     Halves, which trees like for their thresholds, are such multiples.
     """
-    steps = 2.0 ** (exponent(scales) - _BITS)
+    steps = steps_of(scales)
     numbers /= steps
     np.rint(numbers, out=numbers)
     numbers *= steps

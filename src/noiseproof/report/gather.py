@@ -19,20 +19,24 @@ from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recal
 
 from noiseproof._charts import Series
 from noiseproof._docs import shared_docs
+from noiseproof._pipelines import has_intervals
 from noiseproof._private import (
     Interval,
     StrOptions,
     _safe_indexing,
     validate_parameter_constraints,
 )
-from noiseproof._rows import canonical, density, n_missing
+from noiseproof._rows import canonical, contain, density, n_missing
 from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,
+    Perturbation,
+    as_perturbation,
     certify,
     costliest,
     feature_fragility,
     half_width,
+    interval_coverage,
     last_step,
     progress_bar,
     read_models,
@@ -40,7 +44,13 @@ from noiseproof.evaluation import (
     scoring_of,
     try_out,
 )
-from noiseproof.groups import Feature, column_groups, feature_names, features_behind
+from noiseproof.groups import (
+    Feature,
+    Groups,
+    column_groups,
+    feature_names,
+    features_behind,
+)
 from noiseproof.report.summary import (
     DataSummary,
     ModelSummary,
@@ -61,9 +71,10 @@ _GONE = {
     "nan": "missing cell becomes NaN, or its column's mean if a model refuses NaN,",
 }
 _LOST = {
-    "zero": "features deleted (read as zero)",
-    "nan": "cells missing (the model knows)",
+    "zero": "values replaced by zero (the model is not told)",
+    "nan": "values missing (NaN)",
 }
+_SHARE = "share of "  # how the label of a curve begins
 _RISK_BUDGETS = (0, 1, 2, 5, 10, 20, 50, 100)  # fixed, so that no bound chooses its own
 _ENOUGH = 0.98  # of the rows have changed at the largest budget shown
 _POINTS = 40  # budgets to show certified accuracy at
@@ -74,6 +85,8 @@ _DESCRIBED = 600  # letters of a model's description
 _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not linear
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
 _PAIR = "pair of groups"
+_PROMISED = 0.9  # coverage of intervals that are tried
+_INTERVALS = 2_000  # rows that they are tried on
 
 _LEGAL: dict[str, list[Any]] = {
     "space": [StrOptions(set(_SPACES))],
@@ -114,6 +127,10 @@ class Plan:
         missing feature adds nothing to the score of our models.
     {deleted_as}
         The page says which one it shows.
+    perturb : str or Noise, default=None
+        What happens to the features on the curve, at levels that are shares, such as
+        "mnar", "missing_columns" or `noiseproof.noise.MissingLike(rows)`. None loses
+        each value with the same probability.
     max_rows : int, default=20_000
         Curves and costs are measured on so many rows, drawn at random if there are
         more; the page tells. Clean scores and certificates are of all rows.
@@ -135,6 +152,7 @@ class Plan:
     delta: float = 0.05
     space: str = "input"
     deleted_as: str = "nan"
+    perturb: Any = None
     max_rows: int = 20_000
     n_jobs: int | None = None
     progress: Any = None
@@ -147,6 +165,23 @@ class Plan:
             raise ValueError(
                 f"levels are probabilities from 0 to 1; got {self.levels!r}."
             )
+        what = self.perturbation
+        gone = what.deleted_as or self.deleted_as
+        if not (what.in_table and what.label_if(gone).startswith(_SHARE)):
+            raise ValueError(
+                "perturb must lose a share of the values, as 'mnar', 'missing_columns' "
+                f"or a noise such as Missing() does; got {self.perturb!r}."
+            )
+        if gone != self.deleted_as:
+            raise ValueError(
+                f"With perturb={self.perturb!r} values are missing, so deleted_as must "
+                "be 'nan'."
+            )
+
+    @property
+    def perturbation(self) -> Perturbation:
+        """What happens to the features on the curve."""
+        return as_perturbation("delete" if self.perturb is None else self.perturb)
 
 
 @shared_docs
@@ -172,20 +207,26 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
     case = _Case.read(named, X, y, plan)
     try_out(named, case.X)
     few = case.sample(plan.max_rows)
-    found, parts = [], []
-    steps = len(named) * (np.size(plan.levels) * plan.n_repeats + 2)
+    what, draws = few.perturbation(), plan.n_repeats
+    if not what.is_random:
+        draws = 1
+    found, parts, scores = [], [], []
+    steps = len(named) * (np.size(plan.levels) * draws + 2)
     with progress_bar(plan.progress, steps) as tick:
         proofs = [_certified(model, case, tick) for model in named.values()]
         budgets = _budgets(proofs)
         for (name, model), own in zip(named.items(), proofs, strict=True):
             facts = _scores(name, model, case) | _proven(model, case, own, budgets)
-            facts["deletion"], by_row = _curve(model, few, tick)
+            facts["deletion"], by_row, by_draw = _curve(model, few, what, tick)
             linear = isinstance(own, Certificates) and own.deletion_budget is None
             facts |= _all_costs(model, few, linear)
+            facts |= _intervals(model, few)
             found.append(ModelSummary(name, _shortened(repr(model)), **facts))
             parts.append(by_row)
+            scores.append(by_draw)
             tick()
-    return _summary(found, _leaders(np.array(parts)), case, len(few.y))
+    leaders = _leaders(np.array(parts), np.array(scores))
+    return _summary(found, leaders, case, len(few.y), draws)
 
 
 @dataclass(frozen=True)
@@ -231,6 +272,20 @@ class _Case:
         rng = np.random.default_rng(self.plan.random_state)
         rows = np.sort(rng.choice(len(self.y), at_most, replace=False))
         return replace(self, X=_safe_indexing(self.X, rows), y=self.y[rows])
+
+    def perturbation(self) -> Perturbation:
+        """What happens to the features on the curve, with all that is known here."""
+        plan = self.plan
+        found = plan.perturbation
+        if plan.space == "model":
+            return found
+        found = found.on(self.columns)
+        if found.takes_groups and plan.groups is not None:
+            groups = Groups.read(plan.groups, self.columns)
+            found = found.grouped(groups.labels(len(self.columns)))
+        rows = contain(self.X, found.deleted_as or plan.deleted_as)
+        found.check(np.ravel(plan.levels).tolist(), rows, plan.deleted_as)
+        return found.informed(rows, self.y)
 
     def features(self, model: Any, space: str) -> list[Feature]:
         """The columns, or what the last step of a pipeline gets."""
@@ -279,18 +334,23 @@ class _RowScores:
         return np.asarray(np.sort(self.kept, axis=0).mean(axis=0))
 
 
-def _curve(model: Any, case: _Case, tick: _Tick) -> tuple[Series, _Parts]:
-    """Scores by level, and what the rows add to them, of shape (levels, rows).
+def _curve(
+    model: Any, case: _Case, what: Perturbation, tick: _Tick
+) -> tuple[Series, _Parts, _Parts]:
+    """Scores by level, what the rows add to them, and what the draws do.
 
-    Rows lose their cells independently of each other. So the spread of what they add,
-    each the mean of its draws, tells of other draws and of other rows at once.
+    Of shape (levels, rows) and (levels, draws). Where rows lose their values
+    independently of each other, the spread of what they add, each the mean of its
+    draws, tells of other draws and of other rows at once, and that of the draws counts
+    as none. If not, both count.
     """
-    plan, means, parts = case.plan, [], []
+    plan, means, parts, draws = case.plan, [], [], []
     levels = np.sort(plan.levels, axis=None).tolist()
     for level in levels:
         kept = _RowScores(case.scoring)
         curve = robustness_curve(
-            *(model, case.X, case.y, "delete", [level]),
+            *(model, case.X, case.y, what, [level]),
+            groups=plan.groups if plan.space == "model" and what.takes_groups else None,
             scoring=kept,
             n_repeats=plan.n_repeats,
             random_state=plan.random_state,
@@ -301,22 +361,49 @@ def _curve(model: Any, case: _Case, tick: _Tick) -> tuple[Series, _Parts]:
         )
         means.append(float(curve.mean[0, 0]))
         parts.append(kept.mean())
+        draws.append(np.zeros(2) if what.rows_alone else curve.scores[0, 0])
+    by_row, by_draw = np.array(parts), np.array(draws)
+    y, half = np.array(means), np.hypot(half_width(by_row), half_width(by_draw))
     ends: Any = (None, None)
-    if len(case.y) > 1:
-        y, half = np.array(means), half_width(np.array(parts))
+    if not np.isnan(half).any():  # of one row or one draw nothing is known
         ends = tuple((y - half).tolist()), tuple((y + half).tolist())
-    return Series(tuple(levels), tuple(means), *ends), np.array(parts)
+    return Series(tuple(levels), tuple(means), *ends), by_row, by_draw
 
 
-def _leaders(parts: _Parts) -> tuple[tuple[int, ...], ...]:
-    """For each level the best model, and those not clearly behind it, row by row."""
+def _leaders(parts: _Parts, draws: _Parts) -> tuple[tuple[int, ...], ...]:
+    """For each level the best model, and those not clearly behind it.
+
+    Models are compared row by row, and draw by draw.
+    """
     found = []
-    for own in parts.swapaxes(0, 1):  # models, rows
+    for own, drawn in zip(parts.swapaxes(0, 1), draws.swapaxes(0, 1), strict=True):
         order = np.argsort(-own.mean(axis=1), kind="stable")
-        gaps = own[order[0]] - own[order]
-        behind = gaps.mean(axis=1) > half_width(gaps)  # never, if there is one row
+        gaps, by_draw = (part[order[0]] - part[order] for part in (own, drawn))
+        reach = np.hypot(half_width(gaps), half_width(by_draw))
+        behind = gaps.mean(axis=1) > reach  # never, if there is one row
         found.append(tuple(order[~behind].tolist()))
     return tuple(found)
+
+
+def _intervals(model: Any, few: _Case) -> dict[str, Any]:
+    """How often the intervals of a regressor hold the target, and how wide they are."""
+    known = few.plan.deleted_as == "nan" and density(few.X) is None
+    if not known or not has_intervals(model):
+        return {}
+    few = few.sample(_INTERVALS)
+    try:
+        found = interval_coverage(
+            model, few.X, few.y, _PROMISED, random_state=few.plan.random_state
+        )
+    except ValueError:  # too few rows to calibrate by
+        return {}
+    (covered,), (error,), (width,) = found.covered, found.error, found.width
+    ends = tuple((covered - 2 * error).tolist()), tuple((covered + 2 * error).tolist())
+    return {
+        "promised": _PROMISED,
+        "covered": Series(found.levels, tuple(covered.tolist()), *ends),
+        "width": Series(found.levels, tuple(width.tolist())),
+    }
 
 
 def _all_costs(model: Any, few: _Case, linear: bool) -> dict[str, Any]:
@@ -510,6 +597,7 @@ def _summary(
     leaders: tuple[tuple[int, ...], ...],
     case: _Case,
     curve_rows: int,
+    draws: int,
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
     plan = case.plan
@@ -533,9 +621,10 @@ def _summary(
         costly=shown,
         tried={kind: len(names) for kind, names in costly.items()},
         delta=float(plan.delta),
-        n_repeats=int(plan.n_repeats),
+        n_repeats=draws,
         deleted=_SPACES[plan.space].format(gone=_GONE[plan.deleted_as]),
         lost=_LOST[plan.deleted_as],
+        curve=plan.perturbation.label_if(plan.deleted_as).removeprefix(_SHARE),
         proven=_PROVEN.format(where),
         settings={str(name): str(value) for name, value in settings.items()},
         versions=versions(),

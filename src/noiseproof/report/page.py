@@ -166,7 +166,7 @@ def _contents(s: Summary) -> dict[str, Any]:
         "verdict": _verdict(s, metric, f"always giving the {answer}"),
         "curves": Chart(
             [Line(m.name, m.deletion, i) for i, m in enumerate(s.models)],
-            f"share of {s.lost}",
+            f"share of {s.curve}",
             metric,
             reference=(f"always the {answer}", s.data.chance),
         ),
@@ -181,6 +181,7 @@ def _contents(s: Summary) -> dict[str, Any]:
             proofs, "features lost in every row", "certified accuracy", steps=True
         ),
         "proof_notes": list(_proof_notes(s)),
+        "intervals": list(_intervals(s)),
         "risks": [
             (short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)})
             for k, x in enumerate(longest)
@@ -190,6 +191,21 @@ def _contents(s: Summary) -> dict[str, Any]:
         "costs": {kind: list(_costs(s, kind)) for kind in s.costly},
         "left_out": [*_left_out(s), *([] if proven else _proof_notes(s))],
     }
+
+
+def _intervals(s: Summary) -> Iterator[tuple[str, dict[int, str]]]:
+    """Rows of the table of intervals: coverage and width at each level, by model."""
+    pairs = {i: (m.covered, m.width) for i, m in enumerate(s.models)}
+    known = {
+        i: (c, w) for i, (c, w) in pairs.items() if c is not None and w is not None
+    }
+    for k, level in enumerate(next(iter(known.values()))[0].x if known else ()):
+        cells = {}
+        for i, (covered, width) in known.items():
+            error = covered.y[k] - (covered.low or covered.y)[k]
+            share = f"{number(covered.y[k])} ± {number(error)}"
+            cells[i] = f"{share}, width {short(width.y[k])}"
+        yield f"{level:.0%}", cells
 
 
 def _sizes(classes: Mapping[str, int]) -> str:
@@ -223,7 +239,7 @@ def _verdict(s: Summary, metric: str, chance: str) -> Iterator[str]:
     """The findings in a few sentences; who is best is decided by intervals."""
     levels = s.models[0].deletion.x
     half = s.models[0].deletion.nearest(_HALF)
-    share = f"{levels[half]:.0%} of {s.lost}"
+    share = f"{levels[half]:.0%} of {s.curve}"
     if len(s.models) == 1:
         (m,) = s.models
         clean, after = number(m.scores[s.scoring]), number(m.deletion.y[half])
@@ -290,7 +306,7 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
                 (number(m.deletion.y[half]), i in bold[half])
                 for i, m in enumerate(s.models)
             ]
-            name = f"{metric} with {levels[half]:.0%} of {s.lost}"
+            name = f"{metric} with {levels[half]:.0%} of {s.curve}"
         found.append((name, cells))
     if any(m.certified for m in s.models):
         cells = [(_median(m), False) for m in s.models]

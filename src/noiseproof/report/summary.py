@@ -67,6 +67,11 @@ class ModelSummary:
     n_worst: int = 0  # number of rows whose certificate is as low as the lowest
     lowest: float | None = None  # that certificate; None if no deletion changes any row
     gives_probabilities: bool = False  # whether the rows' confidence is a probability
+    # of a regressor with intervals: share of targets in those that promise so much, and
+    # mean width, by the share of columns missing
+    promised: float | None = None
+    covered: Series | None = None
+    width: Series | None = None
 
 
 @shared_docs
@@ -101,6 +106,8 @@ class Summary:
         What a deletion means, in one sentence.
     lost : str
         What is lost: features that read as zero, or cells known to be missing.
+    curve : str
+        What a level of the curves is a share of, and how it is lost.
     proven : str
         What certificates take for the loss of a feature, in one sentence.
     settings, versions : dict of str to str
@@ -121,6 +128,7 @@ class Summary:
     n_repeats: int
     deleted: str
     lost: str
+    curve: str
     proven: str
     settings: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

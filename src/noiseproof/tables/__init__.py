@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from noiseproof.tables.cells import written as written
 from noiseproof.tables.encoder import TableEncoder
-from noiseproof.tables.notes import Note, column_notes, new_table_notes, target_note
+from noiseproof.tables.notes import Note, column_notes, target_note
 from noiseproof.tables.reading import SUFFIXES, Table, TableError, read_table
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "TableEncoder",
     "TableError",
     "column_notes",
-    "new_table_notes",
     "read_table",
     "target_note",
 ]

@@ -21,13 +21,15 @@ def as_text(column: Any) -> Any:
     """A column of text; numbers among it are written as they would be in a file."""
     import pandas as pd
 
-    def written(cell: Any) -> str:
-        whole = isinstance(cell, float) and cell.is_integer()
-        return str(int(cell) if whole else cell)
-
     if pd.api.types.infer_dtype(column, skipna=True) != "string":
         column = column.map(written, na_action="ignore")
     return column.astype(object)
+
+
+def written(cell: Any) -> str:
+    """A cell as text; a whole number has no fraction."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if whole else cell)
 
 
 def has_decimal_commas(column: Any) -> bool:
@@ -48,8 +50,11 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
 
     if is_number(column):
         return column.astype(float)
+    if column.dtype.kind in "Mm":  # times, which pandas would count in nanoseconds
+        return pd.Series(np.nan, index=column.index, name=column.name)
     plain = pd.to_numeric(column, errors="coerce").astype(float)
-    rest = column[plain.isna() & column.notna()].astype(str)
+    odd = (plain.isna() & column.notna()).to_numpy()  # an index may name rows twice
+    rest = column[odd].astype(str)
     if kindly and len(rest):
         if decimal is None:
             decimal = has_decimal_commas(column)
@@ -60,7 +65,7 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
         else:
             thousands = text.str.match(_THOUSANDS)
             text = text.mask(thousands, text.str.replace(",", "", regex=False))
-        plain[rest.index] = pd.to_numeric(text, errors="coerce").astype(float)
+        plain[odd] = pd.to_numeric(text, errors="coerce").to_numpy(float)
     return plain.where(np.isfinite(plain))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noiseproof._docs import shared_docs
-from noiseproof.tables.cells import as_numbers, as_text, is_number, sentinel
+from noiseproof.tables.cells import as_numbers, is_number, sentinel
 
 _MOSTLY = 0.5  # of the cells of a text column are numbers, if they are read kindly
 _DIFFERENT = 0.9  # of the cells of an identifier
@@ -17,14 +17,13 @@ _FEW_ROWS = 20  # tell nothing about identifiers
 _CODES = 10  # so many whole numbers may be codes
 _CLASSES = 10  # so many different numbers of a target are worth a word
 _EXACT = 2**53  # whole numbers from here on are rounded by a float
-_DRIFT, _CELLS = 0.1, 5  # more of the cells missing than in training, and so many
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECASE)
 
 
 @shared_docs
 class Note(NamedTuple):
-    """Columns, what was found in them, and the option that answers it.
+    """Columns, what was found in them, and what can be done about it.
 
     Parameters
     ----------
@@ -34,13 +33,19 @@ class Note(NamedTuple):
         What was found, in words.
     answer : str
         The option of the command line that answers it; may be empty.
+    kind : str
+        What sort of finding it is, for programs; see `noiseproof.serving.Served.check`.
+    values : int
+        How many values it is about, if it is about some.
 
-    {See Also: column_notes}
+    {See Also: column_notes, Served}
     """
 
     columns: list[str]
     finding: str
-    answer: str
+    answer: str = ""
+    kind: str = ""
+    values: int = 0
 
 
 @shared_docs
@@ -57,7 +62,7 @@ def column_notes(X: Any) -> list[Note]:
     notes : list of Note
         Columns with the same finding together.
 
-    {See Also: target_note, new_table_notes}
+    {See Also: target_note, Served}
 
     Examples
     --------
@@ -181,48 +186,3 @@ def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     if quantity:
         return Note([name], f"{words}a quantity", "--task classification")
     return Note([name], f"{words}classes", "--task regression")
-
-
-@shared_docs
-def new_table_notes(encoder: Any, X: Any) -> list[Note]:
-    """What is new in a table to predict for: texts never seen, more missing cells.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        Fitted on the training table.
-    X : DataFrame
-        The new table.
-
-    Returns
-    -------
-    notes : list of Note
-        Without answers; the cells are treated as missing.
-
-    {See Also: column_notes}
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from noiseproof.tables import TableEncoder, new_table_notes
-    >>> encoder = TableEncoder().fit(pd.DataFrame({"site": ["a", "b", "a"]}))
-    >>> new_table_notes(encoder, pd.DataFrame({"site": ["c"]}))[0].columns
-    ['site']
-    """
-    if not (hasattr(X, "iloc") and hasattr(encoder, "feature_names_in_")):
-        return []
-    found, rates = [], dict(encoder.missing_rates_)
-    for name, known in encoder.known_texts().items():
-        if name not in X.columns:
-            continue
-        cells = as_text(X[name]).dropna()
-        new = cells[~cells.isin(known)]
-        if len(new):
-            words = f"{len(new)} of {len(X)} cells hold a text unseen in training"
-            found.append(Note([name], f"{words}, such as {new.iloc[0]!r}", ""))
-    for name in X.columns.intersection(list(rates)):
-        now, before = float(X[name].isna().mean()), rates[name]
-        if now - before > _DRIFT and (now - before) * len(X) >= _CELLS:
-            words = f"{now:.0%} of the cells are missing; in training {before:.0%} were"
-            found.append(Note([str(name)], words, ""))
-    return found

@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 
 from noiseproof._docs import shared_docs
 from noiseproof._rows import check_indices, n_stored, values
-from noiseproof._unpacking import check_array, check_unpacked
+from noiseproof._unpacking import (
+    PACKED,
+    UnpackingError,
+    check_array,
+    check_unpacked,
+    open_packed,
+)
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
 _DELIMITERS = b",;\t"
@@ -87,10 +93,10 @@ def read_table(
     ----------
     path : str or path
         A `.csv`, `.tsv`, `.parquet`, `.npz`, `.svm`, `.svmlight` or `.libsvm` file;
-        text may be compressed (`.csv.gz`, `.svm.gz`). The first line of a CSV or TSV
-        file names its columns. An NPZ file holds `X` and perhaps `y`, or the parts
-        `data`, `indices`, `indptr` and `shape` of a CSR matrix (as
-        `scipy.sparse.save_npz` writes them) and perhaps `y`.
+        text may be compressed, which a second suffix says: `.gz`, `.bz2`, `.xz` or
+        `.zst`. The first line of a CSV or TSV file names its columns. An NPZ file holds
+        `X` and perhaps `y`, or the parts `data`, `indices`, `indptr` and `shape` of a
+        CSR matrix (as `scipy.sparse.save_npz` writes them) and perhaps `y`.
     target : str or int, default=None
         The column to predict, by name or by position (-1 is the last); svmlight and
         NPZ files know theirs.
@@ -134,10 +140,7 @@ def read_table(
     array(['a', 'b'], dtype='<U1')
     """
     path = Path(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    suffix = suffixes[-1] if suffixes else ""
+    suffix = _suffix(path)
     if suffix not in SUFFIXES:
         raise TableError(
             f"{path}: the suffix {suffix!r} is unknown; use one of "
@@ -160,6 +163,14 @@ def read_table(
     return read(path, target, frozenset(text), strict)
 
 
+def _suffix(path: Path) -> str:
+    """What says how to read a file, without the suffix of a compressed text."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
 def _read_csv(
     path: Path, target: str | int | None, text: frozenset[str], strict: bool
 ) -> Table:
@@ -172,7 +183,7 @@ def _read_csv(
         types = dict.fromkeys(texts, pa.string())
         options = csv.ReadOptions(use_threads=threads)
         convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-        with pa.input_stream(path, compression="detect") as file:
+        with _opened(path) as file:
             try:
                 return csv.read_csv(file, options, parse, convert)
             except pa.ArrowInvalid:
@@ -189,7 +200,7 @@ def _read_csv(
         return _table(read(text | dates) if dates else table, path, target, strict)
     except UnicodeDecodeError as error:
         raise TableError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowInvalid, OSError, UnpackingError) as error:
         raise TableError(f"{path}: {_reason(error)}") from error
 
 
@@ -221,14 +232,17 @@ def _is_number(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in numbers)
 
 
-def _delimiter(path: Path) -> str:
-    import pyarrow as pa
+def _opened(path: Path) -> Any:
+    """A text to read, unpacked if it is compressed."""
+    return open_packed(path) if path.suffix.lower() in PACKED else path.open("rb")
 
-    with pa.input_stream(path, compression="detect") as file:
+
+def _delimiter(path: Path) -> str:
+    with _opened(path) as file:
         start = file.read(1 << 16)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{path} is UTF-16 text: save it as UTF-8.")
-    if path.suffix == ".tsv" or path.name.endswith(".tsv.gz"):
+    if _suffix(path) == ".tsv":
         return "\t"
     first = start.split(b"\n", 1)[0]
     return chr(max(_DELIMITERS, key=lambda byte: first.count(byte)))
@@ -239,13 +253,11 @@ def _check_closed(table: Any, path: Path) -> None:
 
     All rows after it would be the text of its cell.
     """
-    import pyarrow as pa
-
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if not isinstance(last, str) or "\n" not in last:
         return
     end = b""
-    with pa.input_stream(path, compression="detect") as file:
+    with _opened(path) as file:
         while chunk := file.read(1 << 20):
             end = (end + chunk)[-1024:]
     if not end.rstrip().endswith(b'"'):
@@ -421,7 +433,10 @@ def _read_svmlight(
     from sklearn.datasets import load_svmlight_file
 
     try:  # read as if counting started at 0, to see whether it does
-        X, y = load_svmlight_file(str(path), zero_based=True)
+        with _opened(path) as file:
+            X, y = load_svmlight_file(file, zero_based=True)
+    except UnpackingError as error:
+        raise TableError(f"{path}: {error}") from error
     except (ValueError, OSError, EOFError, OverflowError) as error:
         raise TableError(f"{path} is not an svmlight file: {error}.") from error
     if X.shape[0] == 0:

@@ -15,13 +15,14 @@ from noiseproof.evaluation import Contest, as_perturbation, contest
 
 # what `train` and `recommend` both take
 LEGAL: dict[str, list[Any]] = {
-    "level": [Real],
+    "level": [Real, None],
     "task": [StrOptions({"classification", "regression"}), None],
     "encoder": [HasMethods(["fit", "transform"]), None],
     "max_rows": [Interval(Integral, 2, None, closed="left")],
     "random_state": ["random_state"],
 }
 _SMALL = 500_000  # cells
+_LEVEL = 0.3  # of what is expected, if nobody says
 
 
 def sample(X: Any, y: Any, max_rows: int, random_state: Any) -> tuple[Any, Any]:
@@ -31,6 +32,12 @@ def sample(X: Any, y: Any, max_rows: int, random_state: Any) -> tuple[Any, Any]:
     options = {"n_samples": max_rows, "random_state": random_state}
     X, y = resample(X, y, replace=False, **options)
     return X, y
+
+
+def level_of(perturb: Any, level: float | None) -> float:
+    """The level that is given, or that of the object, or the usual one."""
+    own = None if isinstance(perturb, str) else as_perturbation(perturb).own_level
+    return level if level is not None else _LEVEL if own is None else own
 
 
 def judge(
@@ -44,11 +51,12 @@ def judge(
 ) -> Contest:
     """Hold a contest where the perturbation acts: in the table, or behind the scaler.
 
-    Missing and deleted cells are those of the table itself; noise and attacks act on
-    what the last step of a pipeline gets.
+    Missing and deleted values are those of the table itself; other noise and attacks
+    act on what the last step of a pipeline gets.
     """
-    options.setdefault("space", "input" if isinstance(perturb, str) else "model")
-    if as_perturbation(perturb).takes_groups:
+    perturbation = as_perturbation(perturb)
+    options.setdefault("space", "input" if perturbation.in_table else "model")
+    if perturbation.takes_groups:
         options["groups"] = groups
     with warnings.catch_warnings(), threads_for(X):
         warnings.simplefilter("ignore")  # the scores tell how well each has done

@@ -25,12 +25,13 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import density
 from noiseproof.estimators import (
     AverageOverMissing,
+    ConformalRegressor,
     CorruptedCopies,
     DropoutLogisticRegression,
     DropoutRidge,
     ReducedModels,
 )
-from noiseproof.evaluation import BLEND, PERTURBATIONS, Contest
+from noiseproof.evaluation import BLEND, Contest, as_perturbation
 from noiseproof.groups import Groups, feature_names
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
@@ -101,7 +102,8 @@ def portfolio(
     found["boosting"] = trees
     if not is_known(perturb):
         return found
-    found |= _for_missing(X, y, level, filled, trees, groups, random_state)
+    share = as_perturbation(perturb).on(feature_names(None, X)).mean_share(level)
+    found |= _for_missing(X, y, share, filled, trees, groups, random_state)
     return found
 
 
@@ -115,16 +117,16 @@ def _for_missing(
     gone = Missing(min(0.9, level))
     copies = CorruptedCopies(boosting, gone, _COPIES, random_state=seed)
     found["boosting on NaN copies"] = make_pipeline(table, copies)
-    found["averaged linear"] = AverageOverMissing(filled, random_state=seed)
-    found["averaged boosting"] = AverageOverMissing(trees, random_state=seed)
+    # only the one to take needs intervals
+    averaged = partial(AverageOverMissing, random_state=seed, n_calibration=0)
+    found["averaged linear"] = averaged(filled)
+    found["averaged boosting"] = averaged(trees)
     rows = np.shape(X)[0]
     if rows <= _KERNEL_ROWS:
         scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
         kernel = _kernel_machine(y) if classify else scaled
         machine = make_pipeline(table, SimpleImputer(), kernel)
-        found["averaged kernel machine"] = AverageOverMissing(
-            machine, random_state=seed
-        )
+        found["averaged kernel machine"] = averaged(machine)
     if rows <= _NEIGHBOUR_ROWS:
         found["linear behind KNNImputer"] = make_pipeline(table, KNNImputer(), plain)
     if groups is not None and len(groups) <= _FEW_GROUPS:
@@ -139,21 +141,22 @@ def _kernel_machine(y: Any) -> Any:
     return CalibratedClassifierCV(SVC(), cv=_CALIBRATED, ensemble=False)
 
 
-def winner(contenders: dict[str, Any], result: Contest) -> Any:
-    """The contender to take, unfitted."""
-    if result.choice != BLEND:
-        return clone(contenders[result.choice])
-    members = [(name, clone(contenders[name])) for name in result.weights]
-    weights = list(result.weights.values())
-    if len(members) == 1:
-        return members[0][1]
-    if is_classifier(members[0][1]):
-        return VotingClassifier(members, voting="soft", weights=weights)
-    return VotingRegressor(members, weights=weights)
+def winner(contenders: dict[str, Any], result: Contest, random_state: Any = 0) -> Any:
+    """The contender to take, unfitted; a regressor has intervals."""
+    names = [result.choice] if result.choice != BLEND else list(result.weights)
+    members = [(name, clone(contenders[name])) for name in names]
+    weights = [result.weights.get(name, 1.0) for name in names]
+    first = members[0][1]
+    if is_classifier(first):
+        blend = VotingClassifier(members, voting="soft", weights=weights)
+        return blend if len(members) > 1 else first
+    if len(members) > 1:
+        first = VotingRegressor(members, weights=weights)
+    elif hasattr(first, "predict_interval"):
+        return first.set_params(n_calibration=AverageOverMissing().n_calibration)
+    return ConformalRegressor(first, random_state=random_state)
 
 
 def is_known(perturb: Any, deleted_as: str = "zero") -> bool:
     """Whether cells are missing, and the model knows."""
-    named = PERTURBATIONS.get(perturb) if isinstance(perturb, str) else None
-    own = None if named is None else named.deleted_as
-    return (own or deleted_as) == "nan"
+    return (as_perturbation(perturb).deleted_as or deleted_as) == "nan"

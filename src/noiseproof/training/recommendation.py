@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from noiseproof._contents import kept_rows
 from noiseproof._docs import shared_docs
-from noiseproof._private import IMPUTER_ROWS, Interval, validate_parameter_constraints
+from noiseproof._private import Interval, validate_parameter_constraints
 from noiseproof.evaluation import Contest
-from noiseproof.training.judging import LEGAL, judge, sample, threads_for
+from noiseproof.training.judging import LEGAL, judge, level_of, sample, threads_for
 from noiseproof.training.portfolios import BLENDED, is_known, portfolio, winner
 from noiseproof.training.targets import read_target
 
 _PREDICTIONS = 2_000  # of a contender on rows held out, at least
-# attributes of fitted parts: of Donors and ReducedModels, imputers and kernel machines
-_KEPT_ROWS = ("rows_", IMPUTER_ROWS, "support_vectors_")
 _LEGAL: dict[str, list[Any]] = {
     **LEGAL,
     "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
@@ -33,6 +32,8 @@ class Recommendation:
     ----------
     model : estimator
         The best contender, fitted on all rows; the blend if it is level with the best.
+        If it predicts a quantity, it has `predict_interval`: some of the rows were kept
+        aside to calibrate intervals, and the model was fitted once more without them.
     contest : Contest
         Scores and costs of all contenders.
 
@@ -45,7 +46,7 @@ class Recommendation:
     @property
     def keeps_rows(self) -> bool:
         """Whether rows of the training data are part of the model, to fill holes."""
-        return _keeps_rows(self.model)
+        return kept_rows(self.model) is not None
 
     def __repr__(self) -> str:
         return f"{self.contest!r}\n\n{self.contest.verdict}"
@@ -59,7 +60,7 @@ def recommend(
     X: Any,
     y: Any,
     perturb: Any = "missing",
-    level: float = 0.3,
+    level: float | None = None,
     *,
     groups: Any = None,
     task: str | None = None,
@@ -84,7 +85,9 @@ def recommend(
     Parameters
     ----------
     {raw X, raw y, perturb, level}
-        Noise and attacks act after the scaler, unless `space="input"` is given.
+        None means the level of a noise object that makes values missing, such as
+        `Missing(0.5)`, and else 0.3. Other noise and attacks act after the scaler,
+        unless `space="input"` is given.
     {groups, task, encoder, max_rows}
         The best one is fitted on all rows.
     {any scoring, cv}
@@ -114,11 +117,13 @@ def recommend(
     validate_parameter_constraints(_LEGAL, locals(), caller_name="recommend")
     y, task = read_target(X, y, task)
     known = is_known(perturb, options.get("deleted_as", "zero"))
+    level = level_of(perturb, level)
     some = sample(X, y, max_rows, random_state)
     if n_repeats is None:
         n_repeats = int(np.clip(_PREDICTIONS // len(some[1]), 2, 10))
+    prepared_for = "missing" if known and not is_known(perturb) else perturb
     contenders = portfolio(
-        *(*some, "missing" if known else perturb, level, groups, random_state),
+        *(*some, prepared_for, level, groups, random_state),
         encoder=encoder,
         task=task,
     )
@@ -128,22 +133,5 @@ def recommend(
         blend=BLENDED, **options,
     )  # fmt: skip
     with threads_for(X):
-        return Recommendation(winner(contenders, result).fit(X, y), result)
-
-
-def _keeps_rows(part: Any) -> bool:
-    """Whether rows of the training are part of a model, or of a part of it."""
-    if isinstance(part, list | tuple):
-        return any(map(_keeps_rows, part))
-    own = getattr(part, "__dict__", {})
-    if any(name in own for name in _KEPT_ROWS):
-        return True
-    inner = [v for v in own.values() if isinstance(v, list | tuple) or _is_model(v)]
-    return any(map(_keeps_rows, inner))
-
-
-def _is_model(value: Any) -> bool:
-    """Whether it is an estimator, or holds one."""
-    return not isinstance(value, type) and (
-        hasattr(value, "get_params") or hasattr(value, "estimator")
-    )
+        model = winner(contenders, result, random_state)
+        return Recommendation(model.fit(X, y), result)

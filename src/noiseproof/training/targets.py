@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
+
+from noiseproof._rows import check_targets
 
 _FEW = 20  # so many different numbers may be classes
 
@@ -59,12 +60,7 @@ def read_target(X: Any, y: Any, task: str | None) -> tuple[Any, str]:
             f"{f'shape {shape}' if shape else repr(X)}."
         )
     check_consistent_length(X, y)
-    missing = _missing(y)
-    if missing.any():
-        raise ValueError(
-            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
-            f"{missing.argmax()}; leave these rows out."
-        )
+    check_targets(y)
     y = column_or_1d(y)
     assert_all_finite(y, input_name="y")
     task = task or task_of(y)
@@ -92,12 +88,3 @@ def check_task(estimator: Any, y: Any, task: str) -> None:
         "quantity rather than a class: use a regressor, such as DropoutRidge "
         f"(dropout-ridge), in place of {name}, or set the task to classification."
     )
-
-
-def _missing(y: Any) -> Any:
-    """Which values are None, NaN, or the missing value of pandas."""
-    y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
-    if y.dtype.kind != "O":
-        return y != y if y.dtype.kind == "f" else np.zeros(y.shape, dtype=bool)
-    absent = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
-    return np.array([isinstance(cell, absent) or cell != cell for cell in y], bool)

@@ -19,7 +19,7 @@ from noiseproof.estimators import DropoutLogisticRegression, DropoutRidge
 from noiseproof.evaluation import Contest
 from noiseproof.noise import as_noise
 from noiseproof.tables import TableEncoder
-from noiseproof.training.judging import LEGAL, judge, sample, threads_for
+from noiseproof.training.judging import LEGAL, judge, level_of, sample, threads_for
 from noiseproof.training.pipelines import ColumnPipeline, check_groups
 from noiseproof.training.targets import check_task, read_target
 
@@ -89,7 +89,7 @@ def train(
     y: Any,
     estimator: Any = None,
     perturb: Any = "missing",
-    level: float = 0.3,
+    level: float | None = None,
     *,
     tune: bool | Collection[str] = False,
     judged: bool = True,
@@ -116,6 +116,8 @@ def train(
         automatic noise. If its `noise` is a dictionary, that gives dropout rates by
         column; columns that it does not name do not fail.
     {perturb, level}
+        None means the level of a noise object that makes values missing, such as
+        `Missing(0.5)`, and else 0.3.
     tune : bool or collection of str, default=False
         Parameters to choose by cross-validation under what is expected: of "noise",
         "C" and "budget" those that the estimator has. True means all of them.
@@ -152,7 +154,7 @@ def train(
         estimator = DropoutLogisticRegression("auto", calibrated=True)
     check_task(estimator, y, task)
     check_groups(estimator, groups)
-    names = _tunable(estimator, tune)
+    names, level = _tunable(estimator, tune), level_of(perturb, level)
     encoder = TableEncoder() if encoder is None else encoder
     pipeline = ColumnPipeline.of(encoder, estimator, groups)
     some = sample(X, y, max_rows, random_state)

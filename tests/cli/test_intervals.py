@@ -1,0 +1,78 @@
+"""Intervals through the command line: the same as in Python, and they hold."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from masks import MECHANISMS, masked
+
+import noiseproof
+
+pytestmark = pytest.mark.whole
+
+
+def tables(mechanism, rng, n=1200):
+    """Training rows, new rows with holes and columns in another order, and targets."""
+    X = rng.normal(size=(n, 3)) @ [[1.0, 0.6, 0.0], [0.0, 0.8, 0.5], [0.0, 0.0, 0.9]]
+    X, y = X.round(6), X @ [1.0, -2.0, 1.5] + rng.normal(size=n)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["site"] = np.where(rng.random(n) < 0.5, "north", "south")
+    train = frame[:400].assign(y=y[:400])
+    new = frame[400:].copy()
+    new[["a", "b", "c"]] = masked(X[400:], mechanism, rng)
+    return train, new[["site", "c", "a", "b"]], y[400:]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_recommended_models_have_intervals(mechanism, run, tmp_path, rng):
+    """Two standard errors: of 800 rows, and of a threshold from 100 rows."""
+    train, new, y = tables(mechanism, rng)
+    data, path, rows = (tmp_path / name for name in ("d.csv", "m.npf", "new.csv"))
+    train.to_csv(data, index=False)
+    new.to_csv(rows, index=False)
+    words = ["-t", "y", "--folds", 2, "-o", path]
+    assert run("recommend", data, *words).code == 0
+    done = run("predict", path, rows, "--interval", 0.9, "-o", tmp_path / "out.csv")
+    assert done.code == 0, done.err
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found) == ["prediction", "lower", "upper"]
+    inside = (found["lower"] <= y) & (y <= found["upper"])
+    reach = 2 * np.sqrt(0.09 / 800 + 0.09 / 102)
+    assert abs(inside.mean() - 0.9) < reach
+    shown = json.loads(run("predict", path, rows, "--interval", 0.9, "--json").out)
+    np.testing.assert_allclose(shown["lower"], found["lower"])
+
+
+def test_a_pipeline_whose_last_step_has_intervals(run, tmp_path, rng):
+    train, new, _ = tables("mcar", rng)
+    data, path, rows = (tmp_path / name for name in ("d.csv", "m.npf", "new.csv"))
+    train.to_csv(data, index=False)
+    new.to_csv(rows, index=False)
+    words = ["-t", "y", "--folds", 0, "-o", path]
+    assert run("train", data, *words, "--model", "conformal-regressor").code == 0
+    shown = json.loads(run("predict", path, rows, "--interval", 0.8, "--json").out)
+    assert np.all(np.array(shown["lower"]) <= shown["prediction"])
+    assert np.all(np.array(shown["prediction"]) <= shown["upper"])
+    refused = run("predict", path, rows, "--interval", 1.5)
+    assert refused.code == 1
+    assert "coverage must lie within (0, 1); got 1.5." in refused.err
+    assert run("train", data, *words).code == 0
+    refused = run("predict", path, rows, "--interval", 0.9)
+    assert refused.code == 1
+    assert "has no predict_interval" in refused.err
+
+
+def test_the_report_shows_coverage_and_width(run, tmp_path, rng):
+    train, new, y = tables("mcar", rng)
+    model = noiseproof.ConformalRegressor(
+        noiseproof.train(train[["a", "b", "c", "site"]], train["y"], judged=False).model
+    ).fit(train[["a", "b", "c", "site"]], train["y"])
+    noiseproof.save(model, tmp_path / "m.npf", notes={"target": "y"})
+    new.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
+    words = ["--levels", "0,0.5", "--repeats", 1, "-o", tmp_path / "page.html"]
+    done = run("report", tmp_path / "m.npf", tmp_path / "test.csv", *words)
+    assert done.code == 0, done.err
+    page = (tmp_path / "page.html").read_text()
+    assert "How far off a prediction may be" in page
+    assert "Intervals that promise to hold 90% of the targets" in page
