@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -183,7 +183,7 @@ def _read_csv(
         types = dict.fromkeys(texts, pa.string())
         options = csv.ReadOptions(use_threads=threads)
         convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-        with _opened(path) as file:
+        with source() as file:
             try:
                 return csv.read_csv(file, options, parse, convert)
             except pa.ArrowInvalid:
@@ -192,9 +192,10 @@ def _read_csv(
         return read(texts, threads=False)
 
     try:
-        delimiter = _delimiter(path)
+        source = _arrow_source(path)
+        delimiter = _delimiter(source, path)
         table = read(text)
-        _check_closed(table, path)
+        _check_closed(table, source, path)
         # dates are text here: as numbers they would not be features of any use
         dates = {f.name for f in table.schema if pa.types.is_temporal(f.type)}
         return _table(read(text | dates) if dates else table, path, target, strict)
@@ -232,13 +233,23 @@ def _is_number(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in numbers)
 
 
-def _opened(path: Path) -> Any:
-    """A text to read, unpacked if it is compressed."""
-    return open_packed(path) if path.suffix.lower() in PACKED else path.open("rb")
+def _arrow_source(path: Path) -> Callable[[], Any]:
+    """Opens a text as a file of Arrow's own.
+
+    Arrow reads ahead in threads that may still run when it has given up on a bad row.
+    If they had to call Python, the interpreter could wait for them at exit, for ever.
+    """
+    import pyarrow as pa
+
+    if path.suffix.lower() not in PACKED:
+        return lambda: pa.OSFile(str(path))
+    with open_packed(path) as file:
+        text = b"".join(iter(lambda: file.read(1 << 20), b""))
+    return lambda: pa.BufferReader(text)
 
 
-def _delimiter(path: Path) -> str:
-    with _opened(path) as file:
+def _delimiter(source: Callable[[], Any], path: Path) -> str:
+    with source() as file:
         start = file.read(1 << 16)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{path} is UTF-16 text: save it as UTF-8.")
@@ -248,7 +259,7 @@ def _delimiter(path: Path) -> str:
     return chr(max(_DELIMITERS, key=lambda byte: first.count(byte)))
 
 
-def _check_closed(table: Any, path: Path) -> None:
+def _check_closed(table: Any, source: Callable[[], Any], path: Path) -> None:
     """Refuse a file in which a quote at the end of a row is never closed.
 
     All rows after it would be the text of its cell.
@@ -257,7 +268,7 @@ def _check_closed(table: Any, path: Path) -> None:
     if not isinstance(last, str) or "\n" not in last:
         return
     end = b""
-    with _opened(path) as file:
+    with source() as file:
         while chunk := file.read(1 << 20):
             end = (end + chunk)[-1024:]
     if not end.rstrip().endswith(b'"'):
@@ -433,7 +444,8 @@ def _read_svmlight(
     from sklearn.datasets import load_svmlight_file
 
     try:  # read as if counting started at 0, to see whether it does
-        with _opened(path) as file:
+        packed = path.suffix.lower() in PACKED
+        with open_packed(path) if packed else path.open("rb") as file:
             X, y = load_svmlight_file(file, zero_based=True)
     except UnpackingError as error:
         raise TableError(f"{path}: {error}") from error
