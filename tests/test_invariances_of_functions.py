@@ -4,11 +4,11 @@ The members of the registries are found there, and the functions in the public m
 `evaluation` and `bounds`: a new one fails a test until it is listed here. Two kinds:
 
 - *By row* (noise: `variance`, `cgf`; attacks: `worst`, `margin_drop`, `candidates`;
-  conditionals: `mean`, `draws`; `certify`, `conformal_sets`, `linear_view`): what a row
-  gets depends on that row alone.
+  conditionals: `mean`, `draws`; `certify`, `conformal_sets`, `linear_view`,
+  `value_of_cells`): what a row gets depends on that row alone.
 - *Of a table* (`robustness_curve`, `feature_fragility`, `perturbed_scorer`, `contest`,
-  `interval_coverage`, `pac_bayes_risk`, `online_to_batch_risk`): one answer for all
-  rows.
+  `interval_coverage`, `missing_cost`, `acquisition_curve`, `pac_bayes_risk`,
+  `online_to_batch_risk`): one answer for all rows.
 
 Both keep their answer for other containers and precisions, for rows and columns in
 another order (the answers follow), and for any `n_jobs`; none changes its input.
@@ -32,8 +32,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import noiseproof
 from noiseproof import bounds, evaluation
+from noiseproof._rows import contain
 from noiseproof.attacks import ATTACKS, FeatureDeletion
-from noiseproof.conditionals import CONDITIONALS
+from noiseproof.conditionals import CONDITIONALS, Donors
 from noiseproof.evaluation import PERTURBATIONS
 from noiseproof.noise import NOISES
 
@@ -211,6 +212,56 @@ def _of_evaluation_by_row():
 
     yield "linear_view", Function(view)
 
+    def worth(X, y, order):
+        found = evaluation.value_of_cells(_averages(tuple(order)), X)
+        return list(found[:, np.argsort(order)])
+
+    yield "value_of_cells", Function(worth, sparse=False, holes=True)
+
+
+class _Averages:
+    """A linear model, averaged over the draws of a conditional."""
+
+    def __init__(self, order):
+        X = _data()[0][:, order]
+        frame = pd.DataFrame(X, columns=np.array(NAMES)[list(order)])
+        self.linear, self.conditional_ = _model(list(order)), Donors().fit(frame)
+        self.classes_ = self.linear.classes_
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        rows, weights, origin = self.conditional_.draws(X, 20)
+        answers = weights[:, None] * self.linear.predict_proba(rows)
+        starts = np.searchsorted(origin, np.arange(X.shape[0]))
+        return np.add.reduceat(answers, starts, axis=0)
+
+
+_averages = cache(_Averages)
+
+
+def _of_costs():
+    def cost(X, y, order):
+        known, labels, *_ = _data()
+        found = evaluation.missing_cost(
+            *(_averages(tuple(order)), X), calibration=(known[:, order], labels)
+        )
+        columns = np.array(list(found.by_column.values())).ravel()
+        return np.array([*found.score, *found.complete_score, *found.cost, *columns])
+
+    def curve(X, y, order):
+        gone = np.random.default_rng(4).random(np.shape(X)) < 0.5
+        known = contain(X, "nan").without(gone)
+        found = evaluation.acquisition_curve(
+            *(_averages(tuple(order)), known, X, y), n_steps=4, scoring="log_loss"
+        )
+        return found.scores
+
+    random = {"moves_rows": False, "moves_columns": False, "sparse": False}
+    yield "missing_cost", Function(cost, holes=True, **random)
+    yield "acquisition_curve", Function(curve, **random)
+
 
 def _of_tables():
     perturbations = {name: (name, 0.3) for name in PERTURBATIONS}
@@ -312,7 +363,7 @@ BY_ROW = {
     for part in (_noises, _attacks, _conditionals, _of_evaluation_by_row)
     for name, function in part()
 }
-OF_TABLES = dict(_of_tables()) | dict(_of_intervals())
+OF_TABLES = dict(_of_tables()) | dict(_of_intervals()) | dict(_of_costs())
 FUNCTIONS = BY_ROW | OF_TABLES
 # of numbers, not of rows
 NUMBERS = {"kl_inverse", "corruption_margin"}

@@ -1,4 +1,4 @@
-"""What a model contains: its parts, others in their place, and training rows."""
+"""What a model contains: its parts, training rows, ways to answer rows with holes."""
 
 from __future__ import annotations
 
@@ -84,6 +84,15 @@ def _with_parts(whole: Any, visit: Callable[[Any], Any]) -> Any:
     copied: Any = copy(whole) if state is whole else object.__new__(type(whole))
     (copied if state is whole else vars(copied)).update(members)
     return copied
+
+
+def treatment_of(model: Any) -> str | None:
+    """How a model answers rows with holes, in words; None if none were in training."""
+    for part in parts(model):
+        treatments = getattr(part, "treatments_", None)
+        if treatments is not None:
+            return str(treatments)
+    return None
 
 
 def kept_rows(model: Any) -> str | None:

@@ -270,14 +270,19 @@ noiseproof.conditionals.JointGaussian : Fills missing values by one Gaussian.
 noiseproof.evaluation.CertificateDisplay : Plots certified accuracies.
 noiseproof.evaluation.FragilityDisplay : Plots what losing each feature costs.
 noiseproof.evaluation.RobustnessCurveDisplay : Plots scores under a perturbation.
+noiseproof.evaluation.AcquisitionDisplay : Plots what buying missing values gains.
+noiseproof.evaluation.MissingCostDisplay : Plots what missing values cost.
+noiseproof.evaluation.acquisition_curve : Buys missing values one after another.
 noiseproof.evaluation.certify : Finds the smallest change that changes a prediction.
 noiseproof.evaluation.conformal_sets : Calibrates sets and intervals of any model.
 noiseproof.evaluation.contest : Cross-validates models under a perturbation.
 noiseproof.evaluation.feature_fragility : Measures what losing each feature costs.
 noiseproof.evaluation.interval_coverage : Counts how often intervals hold.
 noiseproof.evaluation.linear_view : Reads the weights of a linear model or pipeline.
+noiseproof.evaluation.missing_cost : Estimates what missing values cost today.
 noiseproof.evaluation.perturbed_scorer : Makes a scorer for `GridSearchCV`.
 noiseproof.evaluation.robustness_curve : Scores fitted models under a perturbation.
+noiseproof.evaluation.value_of_cells : Says which missing value is worth most.
 noiseproof.io.read_notes : Reads the notes that were saved with a model.
 noiseproof.load : Loads a model without running code from the file.
 noiseproof.portfolio : Lists the models that `recommend` compares.

@@ -99,7 +99,8 @@ def test_a_contest_through_joblib(cluster, iris, seen):
     with joblib.parallel_config(backend="dask"):
         there = contest(contenders, *iris, **how)
     assert seen()
-    assert there.contenders == here.contenders == ("little", "much", "blend")
+    assert there.contenders == here.contenders
+    assert here.contenders[:2] == ("little", "much")  # and a blend if it takes both
     assert np.array_equal(there.damaged, here.damaged)
     assert np.array_equal(there.clean, here.clean)
     assert there.weights == here.weights

@@ -33,6 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import noiseproof
 from noiseproof import AverageOverMissing, DropoutLogisticRegression
+from noiseproof._contents import kept_rows
 from noiseproof.conditionals import Donors, JointGaussian
 from noiseproof.estimators.averaging import Averager
 
@@ -516,10 +517,10 @@ def test_held_out_rows_choose_the_law(n, fits, rng):
     X = rng.normal(size=(n, 3))
     y = (X[:, 0] > 0).astype(int)
     Fits.fits.clear()
-    AverageOverMissing(Fits(), random_state=0).fit(X, y)
+    AverageOverMissing(Fits(), random_state=0, n_calibration=0).fit(X, y)
     assert Fits.fits == fits
     Fits.fits.clear()
-    AverageOverMissing(Fits(), "donors").fit(X, y)
+    AverageOverMissing(Fits(), "donors", n_calibration=0).fit(X, y)
     assert Fits.fits == [n]
 
 
@@ -670,3 +671,29 @@ def test_wide_draws_of_a_gaussian_have_its_covariance(d, rng):
     found = weights @ (drawn @ w - weights @ drawn @ w) ** 2
     true = law.scores(row, w[None], np.zeros(1))[1][0, 0, 0]
     assert found == pytest.approx(true, rel=1e-6 if d == 4 else 0.5)
+
+
+def test_classifiers_keep_rows_aside_where_donors_keep_them_anyway(rng):
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    Z = np.where(rng.random(X.shape) < 0.4, np.nan, X)
+    with_rows = AverageOverMissing(LogisticRegression(), "donors").fit(X, y)
+    without = clone(with_rows).set_params(n_calibration=0).fit(X, y)
+    np.testing.assert_array_equal(with_rows.predict_proba(Z), without.predict_proba(Z))
+    model, rows, labels = with_rows._kept_aside()
+    assert rows.shape == (100, 3)
+    assert set(labels) == {"yes", "no"}
+    places = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in rows]
+    np.testing.assert_array_equal(labels, y[places])
+    others = np.delete(np.arange(400), places)
+    fitted = LogisticRegression().fit(X[others], y[others])
+    np.testing.assert_allclose(model.estimator_.coef_, fitted.coef_, rtol=1e-4)
+    assert without._kept_aside() is None
+    assert AverageOverMissing(LogisticRegression()).fit(X, y)._kept_aside() is not None
+    gaussian = AverageOverMissing(LogisticRegression(), "joint-gaussian").fit(X, y)
+    assert gaussian._kept_aside() is None
+    assert kept_rows(gaussian) is None
+    frozen = AverageOverMissing(FrozenEstimator(with_rows.estimator_), "donors")
+    assert frozen.fit(X)._kept_aside() is None
+    assert frozen.fit(X, y)._kept_aside() is not None
+    assert frozen.fit(X, y == "yes")._kept_aside() is None

@@ -149,6 +149,7 @@ def test_ties_go_to_the_first_class_and_silence_too():
 # --- medians -----------------------------------------------------------------------
 
 STUMPS = DecisionTreeRegressor(max_depth=2, random_state=0)
+TWOS = KNeighborsRegressor(2)  # answers in halves: ties
 
 
 @pytest.mark.parametrize("on_missing", ["abstain", "estimator"])
@@ -177,6 +178,42 @@ def test_no_certificate_of_a_median_is_beaten(estimator, groups, on_missing, rng
         assert np.all(found.deletion_budget <= deletion)
         if on_missing == "abstain":
             np.testing.assert_array_equal(found.deletion_budget, deletion)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_certificate_of_1_000_models_is_beaten(seed):
+    """Models of four features; targets, answers and bounds often agree."""
+    rng, ties = np.random.default_rng(seed), 0
+    rows = grid(VALUES, 4)
+    for _ in range(250):
+        n_parts, on_missing = (
+            int(rng.integers(1, 5)),
+            rng.choice(["abstain", "estimator"]),
+        )
+        groups = [None, [[0, 3]], [[0, 1], [2, 3]]][rng.integers(3)]
+        X, y = (
+            rng.choice(VALUES[:3], size=(20, 4)),
+            rng.integers(3, size=20).astype(float),
+        )
+        model = PartitionEnsemble(TWOS, n_parts, groups, 0, on_missing).fit(X, y)
+        wanted, tolerance = (
+            rng.choice([0.0, 0.5, 1.0, 2.0]),
+            rng.choice([0.0, 0.5, 1.0]),
+        )
+        prediction = model.predict(rows)
+        ties += np.any(np.abs(prediction - wanted) == tolerance)
+        inside = np.abs(prediction - wanted) <= tolerance
+        axes = [tuple(group) for group in groups or []]
+        axes += [j for j in range(4) if not any(j in group for group in axes)]
+        change, deletion = (
+            np.where(inside, f(inside.reshape((4,) * 4), axes).ravel(), 0)
+            for f in (by_change, by_deletion)
+        )
+        found = model.certify_votes(rows, np.full(len(rows), wanted), tolerance)
+        assert np.all(found.budget <= change)
+        assert np.all(found.deletion_budget <= deletion)
+        np.testing.assert_array_equal(found.budget > 0, inside)
+    assert ties > 50
 
 
 def test_medians_by_hand():

@@ -56,7 +56,6 @@ def test_some_models(kind, name, around, rng, tmp_path):
 
 
 PAIRS = [(kind, around) for kind in ("classifier", "regressor") for around in AROUND]
-PAIRS.remove(("regressor", "partition"))  # there is no vote on quantities
 
 
 @pytest.mark.whole

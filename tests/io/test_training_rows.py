@@ -23,7 +23,14 @@ from noiseproof.io import read_notes
 from noiseproof.io.model import pack, unpack
 
 MODELS = {
-    "donors": (AverageOverMissing(LogisticRegression(), "donors"), "rows_ of its Do"),
+    "donors": (
+        AverageOverMissing(LogisticRegression(), "donors", n_calibration=0),
+        "rows_ of its Do",
+    ),
+    "kept aside": (
+        AverageOverMissing(LogisticRegression(), "donors"),
+        "rows of its Calibration",
+    ),
     "patterns": (ReducedModels(LogisticRegression()), "rows_ of its Reduced"),
     "neighbours": (KNeighborsClassifier(), "_fit_X of its KN"),
     "imputer": (make_pipeline(KNNImputer(), LogisticRegression()), "_fit_X of its KN"),

@@ -64,6 +64,11 @@ def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     X["word"] = np.where(y > np.median(y), "high", "low")
     Q = X.mask(rng.random(X.shape) < 0.3)
     contenders = portfolio(X, y, "missing", 0.3)
+    contenders |= {  # as if there were few patterns
+        name: model
+        for name, model in portfolio(X, y, "missing_columns", 0.3).items()
+        if name.startswith("reduced")
+    }
     members = {name: contenders[name] for name in BLENDED}
     judged = contest(members, X, y, "missing", 0.3, cv=2, n_repeats=1, blend=BLENDED)
     both = replace(judged, weights={"averaged linear": 0.3, "averaged boosting": 0.7})

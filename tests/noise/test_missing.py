@@ -32,6 +32,24 @@ def test_groups_go_together(groups, rng):
     np.testing.assert_allclose(gone.mean(axis=0), 0.5, atol=0.03)
 
 
+@pytest.mark.parametrize("mechanism", ["mcar", "mar", "mnar"])
+@pytest.mark.parametrize("groups", [None, np.arange(40) // 2])
+def test_a_rate_for_each_row(mechanism, groups, rng):
+    """Shares of rows are even between 0 and the rate, and higher rates miss more."""
+    X = rng.normal(size=(4000, 40))
+    noise = Missing(0.8, groups, mechanism, by_row=True)
+    gone = np.isnan(noise.sample(X, rng=0))
+    share = np.sort(gone.mean(axis=1))
+    if mechanism != "mar":  # where the value that drives a row moves its share, too
+        assert np.abs(share - np.linspace(0, 0.8, len(X))).mean() < 0.06
+    assert share.std() > 0.15  # a rate for all would give 0.1 with groups
+    assert gone.mean() == pytest.approx(noise.mean_share(0.8), abs=0.03)
+    less = np.isnan(noise.at(0.4).sample(X, rng=0))
+    assert np.all(gone[less])
+    assert noise.at(0.4).by_row
+    assert "at a rate of each row" in noise.label
+
+
 def test_levels_and_ends(rng):
     X = rng.normal(size=(5, 2)).astype(np.float32)
     np.testing.assert_array_equal(Missing(0.0).sample(X, 0), X)

@@ -81,10 +81,35 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 
 def read(estimator: Any, X: Any, **options: Any) -> Any:
     """X as `validate_data` reads it, and canonical; nothing unchecked gets through."""
-    if _stays(estimator, X):
-        return _read_foreign(estimator, X, **options)
-    check_indices(X)  # first: to change the format is to follow the indices
-    return canonical(validate_data(estimator, X, **(READ | options)))
+    with naming_other_columns(estimator, X, **options):
+        if _stays(estimator, X):
+            return _read_foreign(estimator, X, **options)
+        check_indices(X)  # first: to change the format is to follow the indices
+        return canonical(validate_data(estimator, X, **(READ | options)))
+
+
+@contextmanager
+def naming_other_columns(
+    estimator: Any, X: Any, reset: bool = True, **options: Any
+) -> Iterator[None]:
+    """Say what takes X if its columns are not those of training, in their order."""
+    try:
+        yield
+    except ValueError as error:
+        if reset or not _has_other_columns(estimator, X):
+            raise
+        raise ValueError(
+            f"{str(error).strip()}\nnoiseproof.serving.Served accepts tables whose "
+            "columns are absent, extra or in another order."
+        ) from error
+
+
+def _has_other_columns(estimator: Any, X: Any) -> bool:
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(X, "columns") and names is not None:
+        return list(X.columns) != list(names)
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[1] != estimator.n_features_in_
 
 
 def _stays(estimator: Any, X: Any) -> bool:

@@ -211,8 +211,11 @@ class Cells:
         for j, (_, column) in enumerate(_columns(like)):
             words, unit, values = self.words[j], self.times[j], codes[:, j]
             if words is not None:
-                values = words[values.astype(np.intp)]
-                if all(isinstance(word, bool | np.bool_) for word in words):
+                missing = np.isnan(values)
+                values = words[np.where(missing, 0, values).astype(np.intp)]
+                values[missing] = None
+                true = all(isinstance(word, bool | np.bool_) for word in words)
+                if true and not missing.any():
                     values = values.astype(bool)
             elif unit is not None:
                 values = np.nan_to_num(values, nan=-(2.0**63))  # NaT

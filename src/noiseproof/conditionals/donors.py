@@ -21,6 +21,7 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _BLOCK = 2**20  # numbers in a temporary array
+_KEPT = 2**21  # numbers in the features of training rows, if they are kept for later
 _BANDWIDTHS = 0.25 * 2.0 ** np.arange(0, 6, 0.5)  # in standard deviations
 _NARROWED = 0.7  # the likeliest cells come with more donors than the best answers
 _SHARES = (0.0, 0.5, 1.0)  # of a common unit in the scales of features
@@ -97,6 +98,7 @@ class Donors(Conditional):
     keeps_rows = True
     rows_: Array
     regression_: Regression
+    _last_features: tuple[Any, Any, Any] = (None, None, None)  # of rows and cells
 
     def __init__(
         self,
@@ -297,6 +299,11 @@ class Donors(Conditional):
         Z = np.where(observed, np.rint(self._features(codes, grid)), 0.0)
         Z = np.minimum(np.maximum(Z, -largest), largest)
         M = observed.astype(np.float64)
+        if len(Z) == 1 and self.rows_.shape[0] * Z.shape[1] <= _KEPT:
+            # BLAS would use threads, which then keep those of the model waiting
+            X = self._kept_features(grid)
+            squares = np.einsum("np,np,p->n", X, X, M[0])
+            return (squares - 2.0 * np.einsum("np,p->n", X, Z[0]))[None]
         squares = np.empty((len(Z), len(self.rows_)))
         step = max(1, _BLOCK // Z.shape[1])
         for start in range(0, len(self.rows_), step):
@@ -307,6 +314,19 @@ class Donors(Conditional):
             np.multiply(X, X, out=X)
             squares[:, part] += M @ X.T
         return squares
+
+    def _kept_features(self, grid: float) -> Array:
+        """Features of all training rows in units of the grid, for the next row."""
+        rows, cells, found = self._last_features
+        if rows is not self.rows_ or cells is not self.cells_:
+            found = np.rint(self._features(self.rows_, grid))
+            self._last_features = self.rows_, self.cells_, found
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is computed anew when it is needed."""
+        state: dict[str, Any] = super().__getstate__()
+        return {k: v for k, v in state.items() if k != "_last_features"}
 
     def _features(self, codes: Array, unit: float = 1.0) -> Array:
         """Features of codes, in some unit; NaN where a number is missing."""

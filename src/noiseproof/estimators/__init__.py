@@ -27,6 +27,9 @@ from noiseproof.estimators.robust_lp import RobustLPClassifier
 from noiseproof.estimators.robust_lp_regressor import RobustLPRegressor
 from noiseproof.estimators.robust_perceptron import RobustPerceptron
 from noiseproof.estimators.structured_svm import StructuredSVM
+from noiseproof.estimators.treatments import Indicators as Indicators
+from noiseproof.estimators.treatments import Leaving as Leaving
+from noiseproof.estimators.treatments import Treatments as Treatments
 from noiseproof.estimators.virtual_examples import VirtualExamples
 from noiseproof.estimators.virtual_support_vectors import VirtualSupportVectors
 

@@ -14,13 +14,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import unwrap
 from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
-from noiseproof._rows import by_blocks, naming_times
+from noiseproof._rows import by_blocks
 from noiseproof.conditionals import (
     CONDITIONALS,
+    Conditional,
     Donors,
     JointGaussian,
     first_best,
@@ -34,14 +35,25 @@ from noiseproof.estimators.intervals import (
     ask_intervals,
     calibrated,
     holding,
+    kept_aside,
 )
 from noiseproof.estimators.known_missing import KnownMissing
 from noiseproof.estimators.quantiles import LEVELS, quantile_parameter
+from noiseproof.estimators.treatments import (
+    AVERAGED,
+    INDICATED,
+    Training,
+    Treating,
+    Treatments,
+    completed,
+    completed_fits,
+    fitted,
+    is_tree,
+)
 
 _RATES = (0.2, 0.5, 0.8)  # of cells masked to choose the conditional
 _JUDGED, _TAUGHT_BY = 300, 5000  # rows masked at each rate, and rows that fill them
 _PARTS = 3  # of the training rows, one of which is held out at a time
-_FILLS = 5  # draws of a training row with holes, if the estimator takes weights
 
 
 class AverageOverMissing(KnownMissing):
@@ -64,6 +76,15 @@ class AverageOverMissing(KnownMissing):
     the quantile of the mixture of their distributions. To know these, the model is
     fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95 as well.
 
+    Missing values in the training rows may mean something, and a model that accepts NaN
+    learns from them; such a model must not see filled rows only. So if training rows
+    have missing values, up to three answers are averaged: what the model itself makes
+    of NaN, the average of a model fitted on completed rows, and the same with columns
+    that indicate what is missing. Held-out training rows decide on the weights, once
+    for rows whose missing values resemble those of training rows and once for all
+    others. The attribute `treatment_` says what was chosen. Quantile models are only
+    averaged, after a fit on completed rows.
+
     Parameters
     ----------
     estimator : estimator, default=None
@@ -84,23 +105,35 @@ class AverageOverMissing(KnownMissing):
         Seed of the masks by which the conditional is chosen, of the draws that fill
         training rows, and of the choice of the rows that are kept aside.
     n_calibration : int, default=500
-        The largest number of training rows that are kept aside for `predict_interval`,
-        and at most a quarter of them. Regressors only. The estimator is fitted once
-        more, without these rows. They are part of the fitted object; 0 keeps none, and
-        then there are no intervals.
+        The largest number of training rows that are kept aside, and at most a quarter
+        of them, for `predict_interval` of a regressor and for
+        `noiseproof.evaluation.missing_cost`. The estimator is fitted once more, without
+        these rows. They are part of the fitted object; 0 keeps none, and then there are
+        no intervals, and costs are not calibrated. A classifier keeps none if you name
+        a conditional that contains no training row, such as "joint-gaussian".
+    treatment : "auto" or tuple, default="auto"
+        How rows with missing values are answered if training rows have some. "auto"
+        decides it on held-out training rows, which takes many fits of the estimator.
+        What another fitted model has found, its `treatments_.verdict`, takes fewer.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator. If it does not accept NaN, training rows with missing
-        values were filled with draws: five for each row if it accepts sample weights,
-        else one.
+        The fitted estimator, which answers complete rows. If it does not accept NaN,
+        training rows with missing values were filled with draws: up to five for each
+        row if it accepts sample weights and is not made of trees, else one. If they
+        predict complete rows clearly better, columns that indicate missing values are
+        appended before it.
     conditional_ : Conditional
         The fitted distribution of missing values.
+    treatments_ : object or None
+        The fitted models that answer rows with missing values, and their weights; None
+        if training rows were complete or there is one way only.
     levels_ : tuple of float
         Levels at which a quantile model was fitted; empty for other models.
     intervals_ : object or str
-        The model that was fitted without the rows kept aside, and these rows; or why
+        The model that was fitted without the rows kept aside, and these rows, with
+        their targets (for a classifier the places of the classes in `classes_`); or why
         there are none.
     classes_ : array of shape (n_classes,)
         Labels, if the estimator has them.
@@ -132,12 +165,15 @@ class AverageOverMissing(KnownMissing):
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_calibration": [Interval(Integral, 0, None, closed="left")],
+        "treatment": [StrOptions({"auto"}), tuple],
     }
     # what older files do not hold
     n_calibration: int = 0
+    treatment: Any = "auto"
     levels_: tuple[float, ...] = ()
     by_level_: Sequence[Any] = ()
     intervals_: Intervals | str = "the model is of an older version"
+    treatments_: Treatments | None = None
 
     def __init__(
         self,
@@ -146,12 +182,14 @@ class AverageOverMissing(KnownMissing):
         n_draws: int = 20,
         random_state: Any = None,
         n_calibration: int = 500,
+        treatment: Any = "auto",
     ):
         self.estimator = estimator
         self.conditional = conditional
         self.n_draws = n_draws
         self.random_state = random_state
         self.n_calibration = n_calibration
+        self.treatment = treatment
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the estimator and the distribution of missing values.
@@ -187,30 +225,44 @@ class AverageOverMissing(KnownMissing):
         law = self._named(X)
         self.conditional_ = (law or Donors()).fit(X)
         gaps = np.asarray(holes(X).any(axis=1))
-        aside = not is_classifier(base) and self.n_calibration > 0
+        aside = self.n_calibration > 0
         order = np.arange(len(gaps))
         if law is None or gaps.any() or aside:
             order = self._order(X, y, sample_weight)
-        chances = rng.random((len(order), _FILLS))[np.argsort(order)]
-        self._fit_levels(base, X, y, sample_weight, chances)
+        training = Training.of(X, y, sample_weight, order, rng)
+        self._fit_levels(base, training, bool(gaps.any()))
         complete = rng.permutation(order[~gaps[order]])
         order = rng.permutation(order)
         self.intervals_ = self._calibrated(X, y, sample_weight, order)
         if law is None:
             self._take(self._chosen(X, y, sample_weight, complete), X)
+        self.treatments_ = None
+        if (
+            gaps.any()
+            and not self.levels_
+            and isinstance(self.conditional_, Conditional)
+        ):
+            self.treatments_ = self._treatments(base, training, order)
+            if self.treatments_ is not None and self.treatments_.complete == INDICATED:
+                self._keep(self.treatments_.behind_indicators())
         self.linear_ = None
-        if not self.levels_:
+        if not (self.levels_ or self.treatments_):
             own = self.estimator_, self.conditional_
             self.linear_ = linear_scores(*own, X, complete)
+        self._keep_classes(X, y, sample_weight, order)
         return self
 
-    def _fit_levels(
-        self, base: Any, X: Any, y: Any, sample_weight: Any, chances: NDArray[Any]
-    ) -> None:
+    @property
+    def treatment_(self) -> str:
+        """How rows with missing values are answered, in words."""
+        check_is_fitted(self)
+        return str(self.treatments_ or AVERAGED)
+
+    def _fit_levels(self, base: Any, training: Training, holed: bool) -> None:
         """Fit the estimator, and a quantile model at some other levels as well."""
-        self._keep(self._fitted(base, X, y, sample_weight, chances))
         self.levels_, self.by_level_ = (), []
         if isinstance(base, FrozenEstimator):
+            self._keep(clone(base))
             if quantile_parameter(unwrap(base)[1]) is not None:
                 warnings.warn(
                     "A frozen quantile model cannot be fitted at other levels, so a "
@@ -220,38 +272,91 @@ class AverageOverMissing(KnownMissing):
                     stacklevel=3,
                 )
             return
+        X, y, sample_weight = training.X, training.y, training.weights
+        if holed and not get_tags(base).input_tags.allow_nan:
+            once = training.chances[:, : 1 if is_tree(base) else None]
+            tables = completed(self.conditional_, X, once)
+            self._keep(completed_fits(base, training, tables)[0])
+        else:
+            self._keep(fitted(base, X, y, sample_weight))
         found = quantile_parameter(base)
         if found is None or y.ndim > 1:
             return
         name, own = found
         self.levels_ = tuple(sorted({own, *LEVELS}))
+        if holed:
+            X = completed(self.conditional_, X, training.chances[:, :1])[0]
         for level in self.levels_:
             model = self.estimator_
-            if level != own:
+            if level != own or holed:
                 other = clone(base).set_params(**{name: level})
-                model = self._fitted(other, X, y, sample_weight, chances)
+                model = fitted(other, X, y, sample_weight)
             self.by_level_.append(model)
 
-    def _calibrated(
-        self, X: Any, y: Any, sample_weight: Any, order: NDArray[Any]
-    ) -> Intervals | str:
-        """Intervals by rows that are kept aside, or why there are none.
+    def _treatments(
+        self, base: Any, training: Training, order: NDArray[Any]
+    ) -> Treatments | None:
+        """Several ways to answer rows with missing values, if there are several."""
 
-        All is done without these rows, the choice of the conditional included.
+        def average(model: Any, law: Any, rows: Any) -> AverageOverMissing:
+            if not isinstance(model, FrozenEstimator):
+                model = FrozenEstimator(model)
+            member = AverageOverMissing(model, law, self.n_draws, n_calibration=0)
+            return member.fit(rows)
+
+        known = None if isinstance(self.treatment, str) else self.treatment
+        if isinstance(self.intervals_, Intervals):  # these calibrate such a model
+            treated = self.intervals_.model.treatments_
+            known = treated and treated.verdict
+        treating = Treating(base, self.conditional_, average)
+        return treating.fit(training, order, self.estimator_, known)
+
+    def _calibrated(
+        self, X: Any, y: Any, sample_weight: Any, order: NDArray[Any], **parameters: Any
+    ) -> Intervals | str:
+        """A model of the other rows and rows that are kept aside, or why there is none.
+
+        All is done without these rows. For a regressor, whose intervals promise
+        something, that includes the choice of the conditional; classes come last.
         """
-        if is_classifier(self):
-            return "classes have sets, see noiseproof.evaluation.conformal_sets"
+        if is_classifier(self) and not parameters:
+            return "there are none yet"
         if y is None:
             return "a frozen estimator was given no targets to calibrate by"
+        targets = y
+        if is_classifier(self) and y.ndim == 1:
+            if not np.isin(y, self.classes_).all():
+                return "the estimator does not know some of the classes"
+            targets = np.searchsorted(self.classes_, y)
 
-        def fitted(rows: NDArray[Any]) -> Any:
+        def without(rows: NDArray[Any]) -> Any:
             options = {}
             if sample_weight is not None:
                 options["sample_weight"] = sample_weight[rows]
-            other = clone(self).set_params(n_calibration=0)
+            other = clone(self).set_params(n_calibration=0, **parameters)
             return other.fit(_safe_indexing(X, rows), y[rows], **options)
 
-        return calibrated(fitted, X, y, order, self.n_calibration)
+        return calibrated(without, X, targets, order, self.n_calibration)
+
+    def _keep_classes(self, *training: Any) -> None:
+        """Of a classifier rows are kept aside for costs only, which promise less."""
+        if not is_classifier(self):
+            return
+        auto = isinstance(self.conditional, str) and self.conditional == "auto"
+        if auto or getattr(self.conditional_, "keeps_rows", False):
+            chosen: dict[str, Any] = {"conditional": clone(self.conditional_)}
+            if self.treatments_ is not None:
+                chosen["treatment"] = self.treatments_.verdict
+            self.intervals_ = self._calibrated(*training, **chosen)
+        else:
+            self.intervals_ = "the conditional contains no training rows"
+
+    def _kept_aside(self) -> tuple[Any, Any, NDArray[Any]] | None:
+        """For costs: see `kept_aside`."""
+        found = kept_aside(self.intervals_)
+        if found is None or not is_classifier(self):
+            return found
+        return *found[:2], self.classes_[found[2].astype(np.intp)]
 
     def _take(self, chosen: Any, X: Any) -> None:
         """Use a conditional of this kind; there is a `Donors` already."""
@@ -275,39 +380,6 @@ class AverageOverMissing(KnownMissing):
         parts = [self.conditional_.cells_.codes(X), y, sample_weight]
         columns = (np.atleast_2d(part.T) for part in parts if part is not None)
         return order_by_values(column for part in columns for column in part)
-
-    def _fitted(
-        self, base: Any, X: Any, y: Any, sample_weight: Any, chances: NDArray[Any]
-    ) -> Any:
-        """The estimator, fitted on filled rows if it does not accept NaN."""
-        fitted = clone(base)
-        if isinstance(base, FrozenEstimator):
-            return fitted
-        gaps = np.asarray(holes(X).any(axis=1))
-        if gaps.any() and not get_tags(base).input_tags.allow_nan:
-            weighted = has_fit_parameter(base, "sample_weight")
-            origin = np.repeat(
-                np.arange(len(gaps)), np.where(gaps & weighted, _FILLS, 1)
-            )
-            X = self._filled(X, origin, chances)
-            if weighted:
-                weights = np.ones(len(gaps)) if sample_weight is None else sample_weight
-                sample_weight = (weights / np.where(gaps, _FILLS, 1))[origin]
-            y = y[origin]
-        options = {} if sample_weight is None else {"sample_weight": sample_weight}
-        with naming_times(X):
-            return fitted.fit(X, y, **options)
-
-    def _filled(self, X: Any, origin: NDArray[Any], chances: NDArray[Any]) -> Any:
-        """The rows of X at `origin`, filled by draws at random."""
-        copy = np.arange(len(origin)) - np.searchsorted(origin, origin)
-        rows, weights, of = self.conditional_.draws(X, self.n_draws)
-        ends = np.cumsum(weights)  # of all rows: those of row i lie in (i, i + 1]
-        points = origin + chances[origin, copy].clip(1e-9, 1 - 1e-9)
-        places = np.searchsorted(ends, points)
-        first = np.searchsorted(of, origin)
-        last = np.searchsorted(of, origin, side="right") - 1
-        return _safe_indexing(rows, np.clip(places, first, last))
 
     def _chosen(
         self, X: Any, y: Any, sample_weight: Any, complete: NDArray[Any]
@@ -388,9 +460,18 @@ class AverageOverMissing(KnownMissing):
             return self._delegate("predict", X)
         if is_classifier(self):
             raise TypeError("return_std is for regressors; use predict_proba.")
-        return self._delegate("predict", X), self._averager().spreads(
-            self._read(X, reset=False)
-        )
+        return self._delegate("predict", X), self._spreads(self._read(X, reset=False))
+
+    def _spreads(self, X: Any) -> NDArray[np.float64]:
+        """Standard deviations of predictions; zero for complete rows."""
+        if self.treatments_ is None:
+            return self._averager().spreads(X)
+        gaps = np.asarray(holes(X).any(axis=1))
+        result = np.zeros(len(gaps))
+        if gaps.any():
+            some = _safe_indexing(X, np.flatnonzero(gaps))
+            result[gaps] = self.treatments_.spreads(some)
+        return result
 
     @available_if(lambda self: not is_classifier(self._base()))
     @by_blocks
@@ -446,7 +527,8 @@ class AverageOverMissing(KnownMissing):
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
         gaps = np.asarray(missing.any(axis=1))
         with_holes = _safe_indexing(X, np.flatnonzero(gaps))
-        averaged = self._averager().answer(method, with_holes)
+        averages = self.treatments_ or self._averager()
+        averaged = averages.answer(method, with_holes)
         if gaps.all():
             return averaged
         whole = _safe_indexing(X, np.flatnonzero(~gaps))

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 SumUp = Callable[[Array, Array, Any], Array]
 
 _BLOCK = 2**21  # numbers in the draws that the model gets at once
+_SCORES = 2**18  # numbers in the scores that are integrated at once
 NEGLIGIBLE = 1e-4  # weight of a draw
 _UNLIKELY = 1e-6  # log-loss has no bound
 _ROUNDING, _SINGLE = 1e-9, 1e-4  # of answers in double and single precision
@@ -66,23 +67,10 @@ class Averager:
             return self.decisions(X)
         if not is_classifier(self.estimator):
             return self.predictions(X)
-        return self._classes(X)
-
-    def _classes(self, X: Any) -> Any:
-        """Classes, from averaged probabilities or else from averaged scores."""
-        classes = self.estimator.classes_
-        if hasattr(self.estimator, "predict_proba"):
-            return classes[first_best(-self.probabilities(X))]
-        scores = self.decisions(X)
-        if scores.ndim == 1:
-            return classes[(scores > TIE).astype(int)]
-        if scores.shape[1] != len(classes):
-            raise ValueError(
-                f"The scores of {type(self.estimator).__name__} are not one for each "
-                "class, so no class follows from their average; set "
-                "decision_function_shape='ovr'."
-            )
-        return classes[first_best(-scores)]
+        scored = hasattr(self.estimator, "predict_proba")
+        return best_classes(
+            self.estimator, self.probabilities(X) if scored else self.decisions(X)
+        )
 
     def predictions(self, X: Any) -> Array:
         """What a regressor predicts: means, or quantiles of a quantile model."""
@@ -236,6 +224,19 @@ def _variances(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Arra
     return _means(apart**2, weights, starts) / left
 
 
+def best_classes(model: Any, averages: Array) -> Any:
+    """Classes of averaged probabilities, or scores if the model has nothing else."""
+    classes = model.classes_
+    if averages.ndim == 1:
+        return classes[(averages > TIE).astype(int)]
+    if averages.shape[1] != len(classes):
+        raise ValueError(
+            f"The scores of {type(model).__name__} are not one for each class, so no "
+            "class follows from their average; set decision_function_shape='ovr'."
+        )
+    return classes[first_best(-averages)]
+
+
 def shares(scores: Array) -> Array:
     """Scores of classes on the scale of probabilities."""
     return expit(scores) if scores.ndim == 1 else softmax(scores, axis=1)
@@ -323,7 +324,7 @@ def _integrated(
     # the symmetric root: eigenvectors have no sign and, if values are equal, no order
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     roots = roots @ np.swapaxes(vectors, 1, 2)
-    step = max(1, _BLOCK // (len(points) * k))
+    step = max(1, _SCORES // (len(points) * k))
     parts = []
     for start in range(0, n, step):
         part = slice(start, start + step)

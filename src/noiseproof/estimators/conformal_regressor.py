@@ -16,7 +16,12 @@ from noiseproof._docs import shared_docs
 from noiseproof._private import HasMethods, Interval, _safe_indexing
 from noiseproof._rows import by_blocks
 from noiseproof.estimators.dropout_ridge import DropoutRidge
-from noiseproof.estimators.intervals import ask_intervals, calibrated, holding
+from noiseproof.estimators.intervals import (
+    ask_intervals,
+    calibrated,
+    holding,
+    kept_aside,
+)
 from noiseproof.estimators.known_missing import TableDelegator
 
 
@@ -119,6 +124,10 @@ class ConformalRegressor(TableDelegator):
         share = {"share": 1} if isinstance(base, FrozenEstimator) else {}
         self.intervals_ = calibrated(fitted, X, y, order, self.n_calibration, **share)
         return self
+
+    def _kept_aside(self) -> Any:
+        """For costs: see `kept_aside`."""
+        return kept_aside(self.intervals_)
 
     @by_blocks
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:

@@ -28,10 +28,10 @@ from noiseproof._rows import (
 )
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
+from noiseproof.estimators.treatments import TREE_MODULES
 from noiseproof.noise import Missing, Noise, as_noise
 
 # modules whose estimators are trees or ensembles of trees
-_TREE_MODULES = ("sklearn.ensemble", "sklearn.tree", "xgboost", "lightgbm", "catboost")
 
 
 @shared_docs
@@ -133,7 +133,7 @@ class CorruptedCopies(Delegator):
     def _suited(self, noise: Noise, base: Any, X: Any) -> tuple[Noise, bool]:
         """What corrupts, and whether what survives it is to keep its scale."""
         last = unwrap(base)[1]
-        if not type(last).__module__.startswith(_TREE_MODULES):
+        if not type(last).__module__.startswith(TREE_MODULES):
             return noise, False
         if isinstance(self.noise, Noise):
             if noise.is_scaling:

@@ -87,6 +87,17 @@ def calibrated(
     return Intervals(model, _safe_indexing(X, held), y[held])
 
 
+def kept_aside(intervals: Any) -> tuple[Any, Any, NDArray[Any]] | None:
+    """A model that was fitted without some training rows, these, and their targets.
+
+    None if there are none.
+    """
+    if not isinstance(intervals, Intervals):
+        return None
+    own = intervals.calibration
+    return intervals.model, own.rows.take(), own.targets
+
+
 def ask_intervals(intervals: Any, X: Any, coverage: float) -> Array:
     """Intervals, or one sentence why there are none."""
     if not isinstance(intervals, Intervals):

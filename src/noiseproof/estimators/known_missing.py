@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import check_parameters
-from noiseproof._rows import READ, check_targets
+from noiseproof._rows import READ, check_targets, naming_other_columns
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
@@ -31,15 +31,8 @@ class TableDelegator(Delegator):
 
     def _read(self, X: Any, *, reset: bool, **target: Any) -> Any:
         """X, or X and y: an array of floats, or the data frame as it is."""
-        try:
+        with naming_other_columns(self, X, reset):
             return self._validated(X, reset=reset, **target)
-        except ValueError as error:
-            if reset or not _has_other_columns(self, X):
-                raise
-            raise ValueError(
-                f"{str(error).strip()}\nnoiseproof.serving.Served accepts tables whose "
-                "columns are absent, extra or in another order."
-            ) from error
 
     def _validated(self, X: Any, *, reset: bool, **target: Any) -> Any:
         options: dict[str, Any] = {"reset": reset}
@@ -121,11 +114,3 @@ class KnownMissing(TableDelegator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = False
         return tags
-
-
-def _has_other_columns(estimator: Any, X: Any) -> bool:
-    """Whether X has not the columns of training, in their order."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if hasattr(X, "columns") and names is not None:
-        return list(X.columns) != list(names)
-    return np.ndim(X) == 2 and np.shape(X)[1] != estimator.n_features_in_

@@ -20,11 +20,11 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import HasMethods, Interval, StrOptions, check_parameters
-from noiseproof._rows import READ, as_dense, canonical, missing_entries, read_training
+from noiseproof._rows import as_dense, missing_entries, read, read_training
 from noiseproof.estimators.dealing import (
     Columns,
     deal,
@@ -359,7 +359,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
 
     def _read(self, X: Any) -> Any:
         check_is_fitted(self)
-        return canonical(validate_data(self, X, reset=False, **READ))
+        return read(self, X, reset=False)
 
     def _answers(self, X: Any, method: str) -> Iterator[tuple[int, Any, Any]]:
         """Each part, the rows that it votes on, and what it answers for them."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from noiseproof._blending import blend_weights
 
 Array = NDArray[np.float64]
 # soft predictions of all models, stacked, and y, for each version of a fold's rows: as
@@ -16,9 +17,6 @@ Array = NDArray[np.float64]
 Fold = list[tuple[Array, Any]]
 
 BLEND = "blend"  # its name among the contenders
-_ROUNDS = 100  # of expectation and maximisation
-_SMALL = 0.02  # weight that is not worth a model
-_UNLIKELY = 1e-6  # log-loss has no bound
 
 
 def soft_predictions(model: Any, X: Any, classes: Any) -> Array | None:
@@ -33,28 +31,6 @@ def soft_predictions(model: Any, X: Any, classes: Any) -> Array | None:
     found = np.zeros((np.shape(X)[0], len(classes)))
     found[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(X)
     return found
-
-
-def blend_weights(predictions: Array, y: Any, classes: Any) -> Array:
-    """Weights of models for their soft predictions of rows with targets y.
-
-    They sum to one and none is negative. `predictions` has the shape (n_models, n_rows,
-    n_classes), or (n_models, n_rows) for quantities. Of probabilities the weights make
-    y likeliest, of quantities they have the least squared error.
-    """
-    if classes is None:
-        scale = max(float(np.abs(y).max()), 1.0) * 1e3 * len(y) ** 0.5
-        rows = np.vstack([predictions.T, np.full(len(predictions), scale)])
-        weights = nnls(rows, np.append(y, scale))[0]  # the last row: they sum to one
-    else:
-        places = np.searchsorted(classes, y)
-        likely = np.maximum(predictions[:, np.arange(len(places)), places], _UNLIKELY)
-        weights = np.full(len(predictions), 1.0 / len(predictions))
-        for _ in range(_ROUNDS):
-            shares = weights[:, None] * likely
-            weights = (shares / shares.sum(axis=0)).mean(axis=1)
-    weights = np.where(weights < _SMALL, 0.0, weights)
-    return np.asarray(weights / weights.sum())
 
 
 def weights_on(folds: Sequence[Fold], classes: Any) -> Array:

@@ -239,6 +239,7 @@ def _averaged(state: State) -> Conditions:
     d, law, linear = state["n_features_in_"], state["conditional_"], state["linear_"]
     yield from _quantiles(state)
     yield from _calibrated(state)
+    yield from _treated(state)
     yield "conditional_", hasattr(law, "draws")
     if isinstance(law, Conditional):
         cells = getattr(law, "cells_", None)
@@ -290,6 +291,46 @@ def _conformal(state: State) -> Conditions:
     yield from _wrapper(state)
     yield "intervals_", "intervals_" in state
     yield from _calibrated(state)
+
+
+def _treated(state: State) -> Conditions:
+    """Members that take the same columns, with weights that sum to one."""
+    d, treated = state["n_features_in_"], state.get("treatments_")
+    if treated is None:
+        return
+    yield "treatments_", type(treated) is ours.Treatments
+    yield "treatments_", fits(treated.patterns, (None, d), np.bool_)
+    yield "treatments_", all(takes(m, d) for m in treated.members.values())
+    for member in treated.members.values():
+        yield "treatments_", _same_classes(member, state.get("classes_"))
+
+
+def _treatments(state: State) -> Conditions:
+    members = state["members"]
+    yield "members", type(members) is dict and len(members)
+    for name in ("seen", "new"):
+        weights = state[name]
+        yield name, type(weights) is dict and len(weights)
+        yield name, all(type(key) is str and key in members for key in weights)
+        yield name, all(type(w) is float and 0 < w <= 1 for w in weights.values())
+        yield name, abs(sum(weights.values()) - 1) < 1e-6
+    yield "patterns", fits(state["patterns"], (None, None), np.bool_)
+    yield "patterns", len(state["patterns"])
+    yield "complete", type(state["complete"]) is str and state["complete"] in members
+    yield "reach", type(state["reach"]) is float and 0 <= state["reach"] < np.inf
+
+
+def _leaving(state: State) -> Conditions:
+    """A conditional, and some of its columns."""
+    law = state["conditional_"]
+    yield "conditional_", isinstance(law, Conditional)
+    yield from _columns(state, len(law.cells_.names))
+
+
+def _columns(state: State, d: int | None = None) -> Conditions:
+    columns = state["columns"]
+    yield "columns", fits(columns, (None,)) and columns.dtype.kind in "iu"
+    yield "columns", ((columns >= 0) & (columns < (d or np.inf))).all()
 
 
 def _intervals(state: State) -> Conditions:
@@ -568,6 +609,9 @@ _RULES: dict[type, Callable[[State], Conditions]] = {
     FullRegression: _full,
     FactorRegression: _factors,
     ours.Intervals: _intervals,
+    ours.Treatments: _treatments,
+    ours.Leaving: _leaving,
+    ours.Indicators: _columns,
     Calibration: _calibration,
     KeptRows: _kept,
     KeptColumn: _kept_column,

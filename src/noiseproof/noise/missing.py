@@ -17,6 +17,7 @@ _HOW = {
     "mar": ", more often where another column is large",
     "mnar": ", more often where they are large",
 }
+_BY_ROW = ", or less, at a rate of each row"
 _NEVER = 2.0  # no rate is as large
 
 
@@ -56,6 +57,10 @@ class Missing(RatedMissingness):
         anew for each draw, from the columns of rate 0 if there are any, and rather from
         those that vary and are complete. "mnar" (missing not at random): the value
         itself drives. With groups the mean rank of its values counts for a group.
+    by_row : bool, default=False
+        Whether each row has a rate of its own, drawn evenly between 0 and `rate`.
+        Models that are trained on such copies meet rows that miss little and rows that
+        miss much.
 
     See Also
     --------
@@ -79,21 +84,25 @@ class Missing(RatedMissingness):
     [0.3, 0.1, 0.5]
     """
 
-    mechanism: str = "mcar"  # also of noises saved before there were others
+    # also of noises saved before there were others
+    mechanism: str = "mcar"
+    by_row: bool = False
 
     def __init__(
         self,
         rate: float | ArrayLike | Any = 0.5,
         groups: Any = None,
         mechanism: str = "mcar",
+        by_row: bool = False,
     ):
         self.rate = rate
         self.groups = groups
         self.mechanism = mechanism
+        self.by_row = by_row
 
     @property
     def _how(self) -> str:
-        return _HOW[self.mechanism]
+        return _HOW[self.mechanism] + (_BY_ROW if self.by_row else "")
 
     @property
     def needs_all_rows(self) -> bool:
@@ -110,7 +119,8 @@ class Missing(RatedMissingness):
             # a table with a column per group, whose values are missing one by one
             alike = np.broadcast_to(0.0, (n, int(groups.max()) + 1))
             table = alike if self.mechanism == "mcar" else rows.standing(groups)
-            one_by_one = Missing(self._by_group(groups), None, self.mechanism)
+            rates = self._by_group(groups)
+            one_by_one = Missing(rates, None, self.mechanism, self.by_row)
             gone = one_by_one.draw(contain(table, "nan"), rng)
             return lambda level: rows.of_groups(gone(level), groups)
         reached = self._reached(rows, rng)
@@ -125,6 +135,16 @@ class Missing(RatedMissingness):
 
     def _reached(self, rows: Container, rng: np.random.Generator) -> Array:
         """The rate above which each entry is missing."""
+        reached = self._reached_by_values(rows, rng)
+        if not self.by_row:
+            return reached
+        # a row with the share u of the rate misses what others miss at u times the rate
+        shares = 1.0 - rng.random(len(rows.starts()) - 1)
+        of_row = np.repeat(shares, np.diff(rows.starts())).reshape(rows.shape)
+        return np.asarray(reached / of_row)
+
+    def _reached_by_values(self, rows: Container, rng: np.random.Generator) -> Array:
+        """The rate above which each entry is missing, if rows have one rate."""
         if self.mechanism == "mcar":
             return rng.random(rows.shape)
         found = np.empty(rows.shape)
@@ -135,6 +155,9 @@ class Missing(RatedMissingness):
         if driver is not None:
             found[rows.of_columns(np.array([driver]))] = _NEVER
         return found
+
+    def mean_share(self, level: float) -> float:
+        return super().mean_share(level) / (2 if self.by_row else 1)
 
     def _driver(self, rows: Container, rng: np.random.Generator) -> int:
         """The column that drives the others."""

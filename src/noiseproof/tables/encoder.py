@@ -55,6 +55,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         that stands apart from the others.
     categorical : list of str, default=()
         Columns whose numbers are codes: each value becomes a feature, as of text.
+    sparse_output : bool, default=True
+        Whether the features of a data frame may be a sparse matrix, as they then are if
+        most of them are zero. Pass False for models that refuse sparse rows, such as
+        `HistGradientBoostingClassifier`.
 
     Attributes
     ----------
@@ -87,17 +91,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     lets_holes_pass: ClassVar[bool] = True  # NaN in, NaN or zeros out, and only there
+    sparse_output: bool = True  # also of encoders saved before there was a choice
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": [StrOptions({"auto", "standard", "maxabs", "none"})],
         "coerce": ["array-like", tuple],
         "categorical": ["array-like", tuple],
+        "sparse_output": ["boolean"],
     }
 
-    def __init__(self, scale: str = "auto", *, coerce: Any = (), categorical: Any = ()):
+    def __init__(
+        self,
+        scale: str = "auto",
+        *,
+        coerce: Any = (),
+        categorical: Any = (),
+        sparse_output: bool = True,
+    ):
         self.scale = scale
         self.coerce = coerce
         self.categorical = categorical
+        self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn scales and the values of text columns.
@@ -181,6 +195,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 ("numbers", self._scaler(sparse=False), numbers),
                 ("text", one_hot, self.text_columns_),
             ],
+            sparse_threshold=0.3 if self.sparse_output else 0.0,
             verbose_feature_names_out=False,
         )
 

@@ -1,9 +1,9 @@
 """How often intervals hold the target, for each pattern of missing values.
 
-    python benchmarks/coverage.py                  # all tables, about an hour
-    python benchmarks/coverage.py diabetes         # needs no data folder
-    python benchmarks/coverage.py abalone,bike 10  # ten splits in place of 30
-    python benchmarks/coverage.py cost             # seconds of fits and of patterns
+    python benchmarks/intervals.py                  # all tables, about an hour
+    python benchmarks/intervals.py diabetes         # needs no data folder
+    python benchmarks/intervals.py abalone,bike 10  # ten splits in place of 30
+    python benchmarks/intervals.py cost             # seconds of fits and of patterns
 
 Three columns of a table may be missing, those that correlate most with the target: at
 random (mcar), more often where a fourth column, which stays, is large (mar), or more

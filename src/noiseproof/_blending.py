@@ -1,0 +1,40 @@
+"""Weights of models whose answers are averaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+Array = NDArray[np.float64]
+
+_ROUNDS = 100  # of expectation and maximisation
+_SMALL = 0.02  # weight that is not worth a model
+_UNLIKELY = 1e-6  # log-loss has no bound
+
+
+def blend_weights(
+    predictions: Array, y: Any, classes: Any, smallest: float = _SMALL
+) -> Array:
+    """Weights of models for their soft predictions of rows with targets y.
+
+    They sum to one and none is negative. `predictions` has the shape (n_models, n_rows,
+    n_classes), or (n_models, n_rows) for quantities. Of probabilities the weights make
+    y likeliest, of quantities they have the least squared error. A weight below
+    `smallest` becomes zero.
+    """
+    if classes is None:
+        scale = max(float(np.abs(y).max()), 1.0) * 1e3 * len(y) ** 0.5
+        rows = np.vstack([predictions.T, np.full(len(predictions), scale)])
+        weights = nnls(rows, np.append(y, scale))[0]  # the last row: they sum to one
+    else:
+        places = np.searchsorted(classes, y)
+        likely = np.maximum(predictions[:, np.arange(len(places)), places], _UNLIKELY)
+        weights = np.full(len(predictions), 1.0 / len(predictions))
+        for _ in range(_ROUNDS):
+            shares = weights[:, None] * likely
+            weights = (shares / shares.sum(axis=0)).mean(axis=1)
+    weights = np.where(weights < smallest, 0.0, weights)
+    return np.asarray(weights / weights.sum())
