@@ -1,9 +1,10 @@
-"""Write the table and the counts of docs/choosing.md from docs/results/beyond.csv.
+"""Write the tables and the counts of docs/choosing.md from files in docs/results.
 
     python docs/make_choosing.py
 
-`noiseproof reproduce beyond --full` writes that file. What stands between the marks in
-docs/choosing.md is replaced; the sentences around it are written by hand.
+`noiseproof reproduce beyond --full` writes beyond.csv, and `benchmarks/recommend.py`
+writes recommend.csv. What stands between the marks in docs/choosing.md is replaced; the
+sentences around it are written by hand.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from experiments.experiment import Row, distinct, mean, select  # noqa: E402
 
 PAGE, SOURCE = HERE / "choosing.md", HERE / "results" / "beyond.csv"
 START, END = "<!-- from beyond.csv -->\n", "<!-- to here -->\n"
+RACES = HERE / "results" / "recommend.csv"
+RACES_START = "<!-- from recommend.csv -->\n"
+RACES_END = "<!-- to here, from recommend.csv -->\n"
 _WIDE = "mnist"  # has fewer methods, so its means would not compare
 _NAMES = {
     "mean": "filled by means",
@@ -91,9 +95,45 @@ def shown() -> str:
     return "\n".join([told, "", *table(narrow), "", within, "", *counts, ""])
 
 
+def races() -> str:
+    """What `recommend` found beside the best of a careful user's models, and counts."""
+    with RACES.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    lines = [
+        "| table | rows, columns | pick | clean rows | best of three | 30 % missing | "
+        "best of three, averaged | seconds |",
+        "|---" * 8 + "|",
+    ]
+    for row in found:
+        cells = [row["table"], f"{int(row['rows']):,}, {row['columns']}", row["pick"]]
+        for what in ("clean", "missing"):
+            kind = row[f"{what}_rival"].removeprefix("averaged ")
+            best = f"{row[f'{what}_best']} ± {row[f'{what}_error']} ({kind})"
+            cells += [row[f"{what}_pick"], best]
+        lines.append(f"| {' | '.join([*cells, row['seconds']])} |")
+    counts = []
+    for what, rows_are in ("clean", "On clean rows"), ("missing", "With cells missing"):
+        within = [row for row in found if row[f"{what}_within"] == "yes"]
+        ahead = [
+            row
+            for row in found
+            if float(row[f"{what}_pick"]) >= float(row[f"{what}_best"])
+        ]
+        counts.append(
+            f"{rows_are} the pick was at least as good as the best of the three in "
+            f"{len(ahead)} of {len(found)} tables, and at most one standard error "
+            f"behind in {len(within)}."
+        )
+    return "\n".join([*lines, "", *counts, ""])
+
+
+def replaced(text: str, start: str, end: str, new: str) -> str:
+    """The text with something new between two marks."""
+    before, rest = text.split(start)
+    return before + start + new + end + rest.split(end)[1]
+
+
 if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    PAGE.write_text(
-        before + START + shown() + END + rest.split(END)[1], encoding="utf-8"
-    )
+    page = replaced(PAGE.read_text(encoding="utf-8"), START, END, shown())
+    page = replaced(page, RACES_START, RACES_END, races())
+    PAGE.write_text(page, encoding="utf-8")

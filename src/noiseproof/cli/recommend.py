@@ -63,9 +63,10 @@ def recommend(
 ) -> None:
     """Find the best of several models for what will happen to the features.
 
-    Plain models, dropout models, imputers, models trained on incomplete copies
-    and models that average over what is missing are cross-validated on the same
-    damaged rows. With --groups whole groups of columns are missing or deleted.
+    Linear models, boosted trees and forests are cross-validated on the same
+    damaged rows: plain, behind imputers, trained on incomplete copies, and averaged
+    over what is missing. With --groups whole groups of columns are missing or
+    deleted.
 
     \b
     Examples:
@@ -129,27 +130,34 @@ def recommended(
     if output is not None:
         save_trained(found.model, output, rows, summary)
     if json:
-        contenders = {"contenders": contest.to_dict(), "failed": dict(contest.failed)}
         where = {} if output is None else {"file": str(output)}
-        show_json({**summary, **contenders, "verdict": contest.verdict, **where})
+        show_json({**summary, **_as_data(contest), **where})
         return
-    _show(found, rows.X.shape[0], output)
+    _show(found, output)
 
 
-def _show(found: Any, rows: int, output: Path | None) -> None:
+def _as_data(contest: Any) -> dict[str, Any]:
+    """What happened to all contenders, and the verdict."""
+    return {
+        "contenders": contest.to_dict(),
+        "failed": dict(contest.failed),
+        "dropped": contest.dropped,
+        "folds": contest.folds,
+        "verdict": contest.verdict,
+    }
+
+
+def _show(found: Any, output: Path | None) -> None:
     """Print the contest, the best contender first, and the verdict."""
     from noiseproof.cli.output import note, say, show_table
 
     contest = found.contest
-    folds = contest.damaged.shape[1]
-    say(f"{contest.metric} under {contest.expected}, {folds} folds of {rows:,} rows:")
+    say(f"{contest.metric} under {contest.expected}, {contest.folds}:")
     names, *scores = contest.to_dict().items()
     order = sorted(range(len(names[1])), key=lambda i: -scores[0][1][i])
     columns = {names[0]: [names[1][i] for i in order]}
     columns |= {name: [f"{column[i]:.3f}" for i in order] for name, column in scores}
     show_table(columns)
-    for name, reason in contest.failed.items():
-        note(f"Note: {name} was left out: {reason}")
     say(contest.verdict)
     if output is not None:
         say(f"Saved as {output}")
