@@ -205,7 +205,7 @@ def test_recommend_for_groups(run, tmp_path):
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert found["tuned_for"] == "missing_groups:0.3"
-    assert "reduced models" in found["contenders"]["contender"]
+    assert "reduced linear" in found["contenders"]["contender"]
     assert not found["failed"]
 
 

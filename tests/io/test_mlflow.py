@@ -46,6 +46,13 @@ def test_only_a_served_model_is_taken(tmp_path):
         noiseproof.io.save_mlflow(LinearRegression(), tmp_path / "model")
 
 
+def test_the_extra_to_install_is_named(served, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    monkeypatch.setitem(sys.modules, "mlflow.pyfunc", None)
+    with pytest.raises(ImportError, match=r"pip install 'noiseproof\[mlflow\]'"):
+        noiseproof.io.save_mlflow(served, tmp_path / "model")
+
+
 @pytest.mark.whole
 @pytest.mark.filterwarnings("ignore")
 def test_a_saved_model_answers_as_the_library_does(mlflow, served, tmp_path):
@@ -61,7 +68,8 @@ def test_a_saved_model_answers_as_the_library_does(mlflow, served, tmp_path):
     np.testing.assert_array_equal(answer["prediction"], served.predict(rows))
     shares = answer[["probability_no", "probability_yes"]]
     np.testing.assert_array_equal(shares, served.predict_proba(rows))
-    with pytest.raises(ValueError, match="not as in training"):
+    exceptions = pytest.importorskip("mlflow.exceptions")
+    with pytest.raises(exceptions.MlflowException, match="not as in training"):
         loaded.predict(rows, params={"strict": True})
 
 
@@ -95,6 +103,8 @@ def test_a_logged_model_is_served_by_mlflow_with_columns_absent(
         assert [row["prediction"] for row in answer] == served.predict(rows).tolist()
         shares = [[row["probability_no"], row["probability_yes"]] for row in answer]
         np.testing.assert_allclose(shares, served.predict_proba(rows), rtol=1e-12)
+        with pytest.raises(AssertionError, match="This is not the table of the model"):
+            ask(port, {"dataframe_records": [{"V1": "y", "V2": "n"}]})
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)

@@ -14,7 +14,7 @@ from reading import POINTERS, Reader
 from noiseproof import DropoutSVC
 from noiseproof._charts import COLOURS, short
 from noiseproof.report import Plan, Summary, gather, render
-from noiseproof.report.page import _asset, isolated, number
+from noiseproof.report.page import asset, isolated, number
 
 CONTROLS = ("input", "select")
 EVIL = "<script>alert(1)</script>"
@@ -62,7 +62,7 @@ def test_nothing_is_fetched_and_only_our_script_runs(page, read):
     for _, attrs in read.elements:
         assert "style" not in attrs  # the policy would block it
         assert not [name for name in attrs if name.startswith("on")]
-    assert read.scripts == [_asset("script.js")]
+    assert read.scripts == [asset("script.js")]
     (policy,) = (a["content"] for _, a in read.elements if "http-equiv" in a)
     digest = hashlib.sha256(read.scripts[0].encode()).digest()
     assert f"script-src 'sha256-{base64.b64encode(digest).decode()}'" in policy
@@ -86,7 +86,7 @@ def test_names_from_the_data_stay_text(rng):
     found = gather({EVIL: model, EVIL_ATTRIBUTE: model}, X, y, plan)
     page = render(found)
     read = Reader(page)
-    assert read.scripts == [_asset("script.js")]
+    assert read.scripts == [asset("script.js")]
     assert not [tag for tag, _ in read.elements if tag == "img"]
     assert not read.attributes("onload")
     assert EVIL not in page

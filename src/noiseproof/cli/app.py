@@ -11,6 +11,7 @@ import typer
 
 from noiseproof import __version__
 from noiseproof.cli.certify import certify
+from noiseproof.cli.cost import cost
 from noiseproof.cli.demo import demo
 from noiseproof.cli.evaluate import evaluate
 from noiseproof.cli.info import info
@@ -24,7 +25,7 @@ from noiseproof.cli.train import train
 
 _COMMANDS = (
     *(demo, recommend, train, info, predict, serve),
-    *(evaluate, certify, report, reproduce),
+    *(evaluate, certify, cost, report, reproduce),
 )
 
 app = typer.Typer(
@@ -67,10 +68,12 @@ def _common(
       noiseproof evaluate model.npf test.csv --target y
       noiseproof certify model.npf test.csv --target y
       noiseproof predict model.npf new.csv -o out.csv
+      noiseproof cost model.npf new.csv
 
     Tables are CSV, TSV, Parquet, svmlight or NPZ files; empty cells are missing
     features. The exit status is 0 if all went well, 1 if something is wrong with
-    the data or the model, and 2 if something is wrong with the command itself.
+    the data or the model, 2 if something is wrong with the command itself, and 3 if
+    `cost --fail-above` found that missing values cost too much.
     """
 
 

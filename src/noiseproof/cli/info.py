@@ -25,7 +25,7 @@ def info(model: Model, json: Json = False) -> None:
     """
     from noiseproof.cli.files import open_model
     from noiseproof.cli.output import listed, say, show_json
-    from noiseproof.io import kept_rows
+    from noiseproof.io import kept_rows, treatment_of
 
     saved = open_model(model, foreign=False)
     training, kept = saved.notes.get("training", {}), kept_rows(saved.model)
@@ -36,6 +36,7 @@ def info(model: Model, json: Json = False) -> None:
         "target": saved.notes.get("target"),
         "classes": listed(getattr(saved.model, "classes_", ()), 6),
         "trained on": f"{training['rows']:,} rows" if "rows" in training else None,
+        "rows with holes": treatment_of(saved.model),
         "training rows": f"in the file ({kept})" if kept else "none in the file",
         **_columns(saved.served),
         **_scores(training),

@@ -26,6 +26,14 @@ def predict(
             "with this probability, such as 0.9, whatever is missing."
         ),
     ] = None,
+    worth: Annotated[
+        bool,
+        typer.Option(
+            "--worth",
+            help="Add columns most_valuable and worth: the missing value of each row "
+            "that is worth most to know, and how far the expected loss would fall.",
+        ),
+    ] = False,
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
@@ -54,6 +62,7 @@ def predict(
       noiseproof predict model.npf new.csv -o out.csv
       noiseproof predict model.npf new.csv | head
       noiseproof predict model.npf new.csv --interval 0.9 -o out.csv
+      noiseproof predict model.npf new.csv --worth -o out.csv
       cat new.csv | noiseproof predict model.npf - -o out.csv
     """
     from noiseproof.cli.files import open_model, read_raw
@@ -81,6 +90,8 @@ def predict(
         )
     found = answer_columns(asked, rows, **options)
     columns = {name: column.tolist() for name, column in found.items()}
+    if worth:
+        columns |= _most_valuable(saved, rows)
     if output is not None:
         write_csv(columns, output, safe=spreadsheet_safe)
         note(f"{len(columns['prediction']):,} predictions written to {output}")
@@ -88,3 +99,19 @@ def predict(
         show_json(columns)
     elif output is None:
         write_csv(columns, None, safe=spreadsheet_safe)
+
+
+def _most_valuable(saved: Any, rows: Any) -> dict[str, list[Any]]:
+    """The missing value of each row that is worth most, by name, and its worth."""
+    import numpy as np
+
+    from noiseproof.evaluation import value_of_cells
+
+    X = rows.X if saved.served is not None else rows
+    values = np.nan_to_num(value_of_cells(saved.model, X), nan=-1.0)
+    names = [str(name) for name in getattr(X, "columns", range(X.shape[1]))]
+    found: dict[str, list[Any]] = {"most_valuable": [], "worth": []}
+    for best, most in zip(values.argmax(axis=1), values.max(axis=1), strict=True):
+        found["most_valuable"].append(names[best] if most >= 0 else "")
+        found["worth"].append(float(most) if most >= 0 else "")
+    return found

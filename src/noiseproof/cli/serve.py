@@ -35,14 +35,23 @@ def serve(
         float,
         typer.Option(min=0.1, help="Longest time to read a body, and to answer."),
     ] = 30.0,
+    window: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Number of last rows whose score and costs /metrics estimates; 0 for "
+            "no estimate.",
+        ),
+    ] = 1000,
 ) -> None:
     """Answer for rows over HTTP until the process is told to stop.
 
     POST /predict takes a JSON list of records and returns predictions, probabilities
     and notes. GET /contract describes a row as JSON Schema, /health says that the
-    service works, and /metrics has counts for Prometheus. A column that a record
-    does not have is a missing value. On SIGTERM or Ctrl-C no more connections are
-    accepted, and requests that were accepted are answered first.
+    service works, and /metrics has counts for Prometheus, and what missing values
+    cost. A column that a record does not have is a missing value. On SIGTERM or
+    Ctrl-C no more connections are accepted, and requests that were accepted are
+    answered first.
 
     \b
     Examples:
@@ -51,11 +60,12 @@ def serve(
       curl -d '[{"age": 41, "dose": null}]' localhost:8000/predict
     """
     from noiseproof.cli.output import note
-    from noiseproof.serving import HalfOpenHTTP  # first: it names the extra to install
+    from noiseproof.serving import PatientHTTP  # first: it names the extra to install
 
     import uvicorn  # isort: skip
 
     limits = {"max_bytes": max_bytes, "max_rows": max_rows, "max_seconds": max_seconds}
+    limits["window"] = window
     os.environ[_SETTINGS] = json.dumps({"model": str(model), "limits": limits})
     app = worker_app()  # what is wrong with the file is said before anything listens
     note(f"Serving {model} at http://{host}:{port} (POST /predict, GET /contract, ...)")
@@ -68,7 +78,7 @@ def serve(
             host=host,
             port=port,
             workers=workers,
-            http=HalfOpenHTTP,
+            http=PatientHTTP,
             access_log=False,
             limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=int(2 * max_seconds) + 1,  # to read, to answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from noiseproof._atomic import atomic_write as atomic_write
 from noiseproof._atomic import check_output as check_output
 from noiseproof._contents import kept_rows as kept_rows
+from noiseproof._contents import treatment_of as treatment_of
 from noiseproof.io.foreign import is_foreign as is_foreign
 from noiseproof.io.foreign import open_foreign as open_foreign
 from noiseproof.io.mlflow import log_mlflow, save_mlflow

@@ -15,7 +15,7 @@ from noiseproof._atomic import PathLike
 from noiseproof._docs import shared_docs
 from noiseproof._version import __version__
 from noiseproof.io.model import load, save
-from noiseproof.serving import Served, answer_columns
+from noiseproof.serving import RowsError, Served, answer_columns
 
 _FILE = "model.npf"
 
@@ -95,6 +95,7 @@ def _described(served: Served) -> Iterator[dict[str, Any]]:
             f"MLflow gets a served model, not a {type(served).__name__}: pass "
             "noiseproof.serving.Served(model, training_table)."
         )
+    _mlflow()  # what is lacking is said first
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         save(served, file)
@@ -134,10 +135,14 @@ class _Answering:
     def predict(self, rows: Any, params: dict[str, Any] | None = None) -> Any:
         """Answers as a data frame, one row for each row."""
         import pandas as pd
+        from mlflow.exceptions import MlflowException
 
         options = {k: v for k, v in (params or {}).items() if v is not None}
-        arrived = self.served.read(rows)
-        return pd.DataFrame(answer_columns(self.served, arrived, **options))
+        try:
+            arrived = self.served.read(rows, extra_removed=True)
+            return pd.DataFrame(answer_columns(self.served, arrived, **options))
+        except RowsError as error:  # MLflow's server hides the words of other errors
+            raise MlflowException.invalid_parameter_value(str(error)) from error
 
 
 def _mlflow() -> Any:

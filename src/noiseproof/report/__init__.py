@@ -12,11 +12,12 @@ from typing import Any
 
 from noiseproof._docs import shared_docs
 from noiseproof.io import atomic_write
+from noiseproof.report.costs import render_cost
 from noiseproof.report.gather import Plan, gather
 from noiseproof.report.page import render
 from noiseproof.report.summary import Summary
 
-__all__ = ["Plan", "Summary", "gather", "render", "write_report"]
+__all__ = ["Plan", "Summary", "gather", "render", "render_cost", "write_report"]
 
 
 @shared_docs

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
 from noiseproof._charts import Series
+from noiseproof._contents import treatment_of
 from noiseproof._docs import shared_docs
 from noiseproof._pipelines import has_intervals
 from noiseproof._private import (
@@ -30,6 +31,7 @@ from noiseproof._rows import canonical, contain, density, n_missing
 from noiseproof._version import versions
 from noiseproof.evaluation import (
     Certificates,
+    MissingCost,
     Perturbation,
     as_perturbation,
     certify,
@@ -38,6 +40,7 @@ from noiseproof.evaluation import (
     half_width,
     interval_coverage,
     last_step,
+    missing_cost,
     progress_bar,
     read_models,
     robustness_curve,
@@ -53,6 +56,7 @@ from noiseproof.groups import (
 )
 from noiseproof.report.summary import (
     DataSummary,
+    HolesSummary,
     ModelSummary,
     Numbers,
     Summary,
@@ -220,7 +224,8 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
             facts["deletion"], by_row, by_draw = _curve(model, few, what, tick)
             linear = isinstance(own, Certificates) and own.deletion_budget is None
             facts |= _all_costs(model, few, linear)
-            facts |= _intervals(model, few)
+            facts |= _intervals(model, few) | _holes(model, few)
+            facts["treatment"] = treatment_of(model)
             found.append(ModelSummary(name, _shortened(repr(model)), **facts))
             parts.append(by_row)
             scores.append(by_draw)
@@ -404,6 +409,29 @@ def _intervals(model: Any, few: _Case) -> dict[str, Any]:
         "covered": Series(found.levels, tuple(covered.tolist()), *ends),
         "width": Series(found.levels, tuple(width.tolist())),
     }
+
+
+def _holes(model: Any, few: _Case) -> dict[str, Any]:
+    """What the missing values of the rows cost, if the model averages over them."""
+    if density(few.X) is not None or not n_missing(few.X):
+        return {}
+    try:
+        found = missing_cost(model, few.X, random_state=few.plan.random_state)
+    except TypeError:  # it does not
+        return {}
+    if not isinstance(found, MissingCost):
+        return {}
+    costly = list(found.by_column.items())[:_SHOWN]
+    columns = {name: (found.missing[name], *one) for name, one in costly}
+    holes = HolesSummary(
+        found.scoring,
+        tuple(found.score),
+        tuple(found.complete_score),
+        tuple(found.cost),
+        columns,
+        found.warnings,
+    )
+    return {"holes": holes}
 
 
 def _all_costs(model: Any, few: _Case, linear: bool) -> dict[str, Any]:

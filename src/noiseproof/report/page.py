@@ -61,6 +61,26 @@ def render(summary: Summary) -> str:
     >>> render(gather({"SVM": model}, X, y, Plan(n_repeats=2)))[:15]
     '<!DOCTYPE html>'
     """
+    s = isolated(summary)
+    rules = (  # the toggles of the models, which so need no script
+        f"body:has(#show-{i}:not(:checked)) .m{i}{{display:none}}\n"
+        for i in range(len(s.models))
+    )
+    style, script = asset("style.css") + "".join(rules), asset("script.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src "
+        f"'{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    env = environment()
+    env.globals |= {"to_svg": to_svg, "swatch": swatch}
+    page = env.get_template("page.html")
+    return page.render(
+        s=s, style=style, script=script, policy=policy, **_contents(s)
+    ).lstrip()
+
+
+def environment() -> Any:
+    """Jinja, which escapes every text that is not the work of a template."""
     try:
         from jinja2 import Environment, FunctionLoader
         from markupsafe import Markup, escape
@@ -68,19 +88,9 @@ def render(summary: Summary) -> str:
         raise ImportError(
             "The report needs Jinja2: pip install 'noiseproof[report]'."
         ) from error
-    s = isolated(summary)
-    rules = (  # the toggles of the models, which so need no script
-        f"body:has(#show-{i}:not(:checked)) .m{i}{{display:none}}\n"
-        for i in range(len(s.models))
-    )
-    style, script = _asset("style.css") + "".join(rules), _asset("script.js")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src "
-        f"'{_hash(script)}'; base-uri 'none'; form-action 'none'"
-    )
     env = Environment(
         autoescape=True,
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -89,14 +99,10 @@ def render(summary: Summary) -> str:
     env.filters["breakable"] = lambda name: Markup(
         str(escape(name)).replace("_", "_<wbr>")
     )
-    env.globals |= {"to_svg": to_svg, "swatch": swatch}
-    page = env.get_template("page.html")
-    return page.render(
-        s=s, style=style, script=script, policy=policy, **_contents(s)
-    ).lstrip()
+    return env
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     """A file of the page."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
@@ -154,9 +160,8 @@ def _contents(s: Summary) -> dict[str, Any]:
     metric = "R²" if s.scoring == "r2" else s.scoring
     every = range(len(s.models))
     answer = "most frequent class" if s.data.classes else "mean"
-    proofs = [
-        Line(m.name, m.certified, i) for i, m in enumerate(s.models) if m.certified
-    ]
+    own = enumerate(s.models)
+    proofs = [Line(m.name, m.certified, i) for i, m in own if m.certified]
     proven = [line.number for line in proofs]
     risks = {i: s.models[i].risk or Series((), ()) for i in proven}
     longest = max((risk.x for risk in risks.values()), key=len, default=())
@@ -182,6 +187,7 @@ def _contents(s: Summary) -> dict[str, Any]:
         ),
         "proof_notes": list(_proof_notes(s)),
         "intervals": list(_intervals(s)),
+        "holes": list(_holes(s)),
         "risks": [
             (short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)})
             for k, x in enumerate(longest)
@@ -206,6 +212,31 @@ def _intervals(s: Summary) -> Iterator[tuple[str, dict[int, str]]]:
             share = f"{number(covered.y[k])} ± {number(error)}"
             cells[i] = f"{share}, width {short(width.y[k])}"
         yield f"{level:.0%}", cells
+
+
+def _holes(s: Summary) -> Iterator[tuple[str, dict[int, str]]]:
+    """Rows of the table of what is missing: scores and costs of columns, by model."""
+    found = {i: m.holes for i, m in enumerate(s.models) if m.holes is not None}
+
+    def with_ends(ends: tuple[float, ...]) -> str:
+        value, low, high = map(number, ends)
+        return f"{value} ({low} to {high})"
+
+    for title, name in (
+        ("as they are", "score"),
+        ("with nothing missing", "complete_score"),
+        ("cost of all holes", "cost"),
+    ):
+        if found:
+            yield title, {i: with_ends(getattr(h, name)) for i, h in found.items()}
+    for name in dict.fromkeys(name for h in found.values() for name in h.columns):
+        cells = {
+            i: with_ends(h.columns[name][1:])
+            for i, h in found.items()
+            if name in h.columns
+        }
+        share = next(h.columns[name][0] for h in found.values() if name in h.columns)
+        yield f"{name}, {share:.0%} missing", cells
 
 
 def _sizes(classes: Mapping[str, int]) -> str:

@@ -44,12 +44,28 @@ class DataSummary:
 
 
 @dataclass(frozen=True)
+class HolesSummary:
+    """What the missing values of the rows cost, estimated without their labels.
+
+    Estimates have the ends of their intervals behind them.
+    """
+
+    scoring: str
+    score: tuple[float, ...]
+    complete_score: tuple[float, ...]
+    cost: tuple[float, ...]
+    columns: Mapping[str, tuple[float, float, float, float]]  # share missing, and cost
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ModelSummary:
     """What was found about one model; the part about certificates may be empty."""
 
     name: str
     description: str  # the model with its parameters
     n_features: int  # that the model proper gets, behind its encoders
+    treatment: str | None  # how it answers rows with holes, if training rows had some
     scores: Numbers  # on the clean rows; the first metric is that of the curves
     recalls: Numbers  # of each class; empty if there are many
     deletion: Series  # score by the share of features lost at random
@@ -72,6 +88,8 @@ class ModelSummary:
     promised: float | None = None
     covered: Series | None = None
     width: Series | None = None
+    # of a model that averages over missing values, if there are any
+    holes: HolesSummary | None = None
 
 
 @shared_docs

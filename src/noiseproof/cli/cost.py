@@ -1,0 +1,287 @@
+"""`noiseproof cost`: what the missing values of a table cost, without labels."""
+
+from __future__ import annotations
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noiseproof.cli.options import GroupsOption, Json, Model, Seed, Target, read_groups
+
+_ALARM = 3  # exit status
+_SHOWN = 20  # columns
+_SERIES = "batch", "rows", "score", "complete_score", "cost", "costliest", "warnings"
+
+
+def cost(
+    model: Model,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...",
+            help="Tables with missing values, without or with the target, which is not "
+            "looked at; several make a series.",
+        ),
+    ],
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="accuracy or log_loss; regressors have squared_error. The default is "
+            "accuracy."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that tells batches apart, such as a date; makes a series."
+        ),
+    ] = None,
+    groups: GroupsOption = None,
+    costs: Annotated[
+        Path | None,
+        typer.Option(
+            help="What it costs to look up a value, by column: JSON "
+            '{"iron": 12.5, ...}, 1 for the others. Adds what a value is worth for '
+            "its price."
+        ),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table with the target, which the model was not trained on, to "
+            "correct estimates by; without it, the rows that the model has kept aside."
+        ),
+    ] = None,
+    target: Target = None,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit with status 3 if missing values cost more than this, in the "
+            "last batch."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="HTML page, or CSV file of the table."),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Estimate what missing values cost today: in all, and by column.
+
+    The model must average over missing values, as those do that `recommend` finds
+    where values will be missing. No label is needed: its averaged probabilities say
+    how often it is right, and what they would be if nothing were missing. Notes say
+    where the estimate cannot be trusted.
+
+    \b
+    Examples:
+      noiseproof cost model.npf today.csv
+      noiseproof cost model.npf today.csv -o cost.html --fail-above 0.05
+      noiseproof cost model.npf monday.csv tuesday.csv wednesday.csv
+      noiseproof cost model.npf week.csv --by day
+      noiseproof cost model.npf today.csv --costs prices.json
+    """
+    from noiseproof.cli.files import open_model
+    from noiseproof.cli.output import check_output, note, show_json
+    from noiseproof.evaluation import missing_cost
+
+    check_output(output, model, *data, groups, costs, calibration)
+    prices, sensors = _prices(costs), read_groups(groups)
+    saved = open_model(model)
+    batches, labels = _batches(saved, data, by, target or saved.notes.get("target"))
+    labelled = None
+    if calibration is not None:
+        labelled = _labelled(saved, calibration, target)
+    found: Any = missing_cost(
+        *(saved.model, batches),
+        scoring=scoring,
+        groups=sensors,
+        by=labels,
+        calibration=labelled,
+        random_state=seed,
+    )
+    parts = list(getattr(found, "batches", {"": found}).values())
+    rates = _rates_in_training(saved, parts[-1])
+    table = _table(parts[-1], rates, prices)
+    if output is not None:
+        _write(found, table, output)
+    if json:
+        show_json([_as_dict(part, rates, prices) for part in parts])
+    else:
+        _say(found, parts[-1], table)
+    for one in parts[-1].warnings:
+        note(f"Warning: {one}")
+    cost = parts[-1].cost
+    if fail_above is not None and cost.value > fail_above:
+        note(f"Alarm: missing values cost {cost:.3f}, more than {fail_above:g}.")
+        raise typer.Exit(_ALARM)
+
+
+def _write(found: Any, table: Any, output: Path) -> None:
+    """A table of columns, or of batches if there are several; or a page."""
+    from noiseproof.cli.output import note, write_csv
+    from noiseproof.io import atomic_write
+    from noiseproof.report import render_cost
+
+    if output.suffix == ".csv":
+        write_csv(found.to_dict() if hasattr(found, "batches") else table, output)
+    else:
+        with atomic_write(output) as file:
+            file.write(render_cost(found).encode())
+    note(f"Written to {output}")
+
+
+def _say(found: Any, last: Any, table: Any) -> None:
+    """Print the series if there is one, then the columns of the last batch."""
+    from noiseproof.cli.output import say
+
+    if hasattr(found, "batches"):
+        series = found.to_dict()
+        _show({name: series[name] for name in _SERIES})
+        say(f"The last batch, {list(found.batches)[-1]}:")
+    say("Share missing today and in training, its cost, and the worth of a value:")
+    _show(table, _SHOWN)
+    _say_groups(last)
+    say(last.verdict)
+
+
+def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
+    """Rows as the model gets them, one table or several by name; and labels."""
+    from noiseproof.cli.files import read_raw
+    from noiseproof.cli.output import show_notes
+
+    if by is not None and len(paths) > 1:
+        raise typer.BadParameter("--by makes a series of one table; pass one.")
+    found, labels = {}, None
+    for path in paths:
+        X = read_raw([saved], path).X
+        if by is not None:
+            if by not in getattr(X, "columns", ()):
+                raise ValueError(f"{path} has no column {by!r}, as in --by.")
+            labels = X[by].astype(str).to_numpy()
+            X = X.drop(columns=by)
+        if target in getattr(X, "columns", ()):
+            X = X.drop(columns=target)
+        if saved.served is not None:
+            arrived = saved.served.read(X)
+            show_notes([n for n in arrived.notes if n.kind != "missing"])
+            X = arrived.X
+        found[path.name] = X
+    if len(found) < len(paths):
+        raise typer.BadParameter("Two tables have the same name; rename one.")
+    return (found if len(paths) > 1 else found[paths[0].name]), labels
+
+
+def _labelled(saved: Any, path: Path, target: str | None) -> tuple[Any, Any]:
+    """Rows and targets to calibrate by."""
+    from noiseproof.cli.files import read_for
+
+    table = read_for([saved], path, target)
+    X = table.X if saved.served is None else saved.served.read(table.X).X
+    return X, table.y
+
+
+def _prices(path: Path | None) -> dict[str, float]:
+    """What it costs to look up a value, by column."""
+    if path is None:
+        return {}
+    try:
+        pairs = json_format.loads(path.read_text(encoding="utf-8")).items()
+        prices = {str(name): float(price) for name, price in pairs}
+    except (ValueError, TypeError, AttributeError):
+        prices = {"": 0.0}
+    if any(price <= 0 for price in prices.values()):
+        raise ValueError(f'{path} must hold JSON like {{"iron": 12.5}}, above zero.')
+    return prices
+
+
+def _rates_in_training(saved: Any, found: Any) -> dict[str, float]:
+    """Share of the values of a column that was missing in training."""
+    rates = dict(found.missing_before)
+    for name, clause in saved.served.contract().items() if saved.served else ():
+        if clause["missing_rate"] is not None:
+            rates[name] = clause["missing_rate"]
+    return rates
+
+
+def _table(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, list[Any]]:
+    """The table of columns, the most costly first."""
+    names, ends = list(found.by_column), list(found.by_column.values())
+    table: dict[str, list[Any]] = {
+        "column": names,
+        "today": [found.missing[name] for name in names],
+        "training": [rates.get(name) for name in names],
+        "cost": [one.value for one in ends],
+        "low": [one.low for one in ends],
+        "high": [one.high for one in ends],
+        "worth": [found.worth[name] for name in names],
+    }
+    if prices:
+        unknown = [name for name in prices if name not in rates and name not in names]
+        if unknown:
+            raise ValueError(f"--costs has {unknown[0]!r}, which is no column.")
+        pairs = zip(names, table["worth"], strict=True)
+        table["worth/price"] = [w / prices.get(name, 1.0) for name, w in pairs]
+    return table
+
+
+def _show(table: Any, most: int | None = None) -> None:
+    """Print a table, shares in per cent."""
+    from noiseproof.cli.output import say, show_table
+
+    n = len(next(iter(table.values())))
+    shown = {}
+    for name, cells in table.items():
+        some = list(cells)[:most]
+        shown[name] = [_text(cell, name in ("today", "training")) for cell in some]
+    show_table(shown)
+    if most is not None and n > most:
+        say(f"and {n - most} more columns")
+
+
+def _text(cell: Any, share: bool) -> str:
+    if cell is None:
+        return "-"
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.0%}" if share else f"{cell:.4f}"
+
+
+def _say_groups(found: Any) -> None:
+    """Print what groups cost, if there are any."""
+    from noiseproof.cli.output import listed, say
+
+    if found.by_group:
+        say("Groups of columns together:")
+        names = found.by_group
+        members = [listed(found.groups[name], 6) for name in names]
+        _show({
+            "group": list(names),
+            "cost": [one.value for one in names.values()],
+            "low": [one.low for one in names.values()],
+            "high": [one.high for one in names.values()],
+            "columns": members,
+        })  # fmt: skip
+
+
+def _ends(estimate: Any) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _as_dict(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, Any]:
+    """All of a batch, for machines."""
+    return {
+        "scoring": found.scoring,
+        "rows": found.n_rows,
+        **{
+            name: _ends(getattr(found, name))
+            for name in ("score", "complete_score", "cost")
+        },
+        "columns": _table(found, rates, prices),
+        "groups": {name: _ends(one) for name, one in found.by_group.items()},
+        "verdict": found.verdict,
+        "warnings": list(found.warnings),
+    }

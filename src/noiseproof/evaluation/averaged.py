@@ -1,0 +1,223 @@
+"""What costs have to know of a model that averages over missing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
+
+from noiseproof._pipelines import Steps, transform, unwrap
+from noiseproof._rows import density
+from noiseproof.conditionals import Conditional, holes
+from noiseproof.groups import feature_names
+
+Array = NDArray[np.float64]
+
+N_DRAWS = 20
+UNLIKELY = 1e-6  # log-loss has no bound
+SCORINGS = ("accuracy", "log_loss", "squared_error")
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """A model that answers incomplete rows, and the conditional it draws them from.
+
+    `steps` are those of a pipeline before it: all rows here are as it gets them.
+    """
+
+    model: Any
+    law: Any
+    steps: Steps
+    outer: Any  # the model that was given, or the last step of it
+
+    @classmethod
+    def of(cls, model: Any) -> Averaged:
+        """Find the conditional of a model, of a pipeline, or of a vote of such models.
+
+        Of a vote it is that of its first member that has one.
+        """
+        steps, last = unwrap(model)
+        for one in (last, *_members(last)):
+            law = getattr(one, "conditional_", None)
+            if hasattr(law, "draws"):
+                break
+        else:
+            raise TypeError(
+                f"{type(last).__name__} does not average over missing values, so it "
+                "cannot tell what they cost; wrap it and pass the training rows: "
+                "AverageOverMissing(FrozenEstimator(model)).fit(X, y)."
+            )
+        if getattr(last, "levels_", ()):
+            raise TypeError(
+                "The model predicts a quantile, whose squared error says nothing; pass "
+                "a model of the mean."
+            )
+        if not (hasattr(last, "predict_proba") or is_regressor(last)):
+            raise TypeError(
+                f"{type(last).__name__} has no predict_proba, so its scores cannot be "
+                "estimated; calibrate the classifier first, as CalibratedClassifierCV "
+                "does."
+            )
+        outer = model.steps[-1][1] if isinstance(model, Pipeline) else model
+        return cls(last, law, steps, outer)
+
+    @property
+    def classes(self) -> Any:
+        """Labels of a classifier; None for a regressor."""
+        return self.model.classes_ if hasattr(self.model, "predict_proba") else None
+
+    def kept_aside(self) -> tuple[Averaged, Any, NDArray[Any]] | None:
+        """The model fitted without some training rows, these, and their targets.
+
+        None if there are none. Members of a vote that were fitted on the same rows with
+        the same seed have kept the same rows aside. Those that have kept none answer as
+        they are, though they were fitted on these rows, too.
+        """
+        for one in (self.outer, self.model):
+            if hasattr(one, "_kept_aside"):
+                found = one._kept_aside()
+                return found and (Averaged.of(found[0]), *found[1:])
+        members = _members(self.model) if self.classes is not None else []
+        kept = [getattr(one, "_kept_aside", lambda: None)() for one in members]
+        there = [one for one in kept if one is not None]
+        if not there:
+            return None
+        first, X, places = there[0]
+        own = codes_of(self.law, X)
+        for _, others, _ in there:
+            if not np.array_equal(own, codes_of(self.law, others), equal_nan=True):
+                return None
+        models = [
+            member if one is None else one[0]
+            for member, one in zip(members, kept, strict=True)
+        ]
+        vote = _Vote(models, self.model.weights, self.classes)
+        law = first.conditional_
+        return Averaged(vote, law, [], vote), X, self.classes[places]
+
+    def read(self, X: Any) -> Any:
+        """Rows as the model gets them."""
+        if density(X) is not None:
+            raise TypeError(
+                "X is a sparse matrix, whose missing values are not known; pass a "
+                "dense array or a data frame with NaN."
+            )
+        X = transform(self.steps, X)
+        return X if hasattr(X, "columns") else np.asarray(X)
+
+    def names(self, X: Any) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in feature_names(self.model, X)]
+
+    def answers(self, X: Any) -> Array:
+        """Probabilities (n, k), or predictions (n, 1)."""
+        if self.classes is not None:
+            return np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        found = np.asarray(self.model.predict(X), dtype=np.float64)
+        if found.ndim > 1:
+            raise TypeError("The model has several targets; pass a model of one.")
+        return found[:, None]
+
+    def scoring(self, scoring: str | None) -> str:
+        """The metric that was asked for, or the usual one."""
+        legal = SCORINGS[:2] if self.classes is not None else SCORINGS[2:]
+        if scoring is not None and scoring not in legal:
+            raise ValueError(
+                f"scoring must be {' or '.join(map(repr, legal))} for a "
+                f"{'regressor' if self.classes is None else 'classifier'}; got "
+                f"{scoring!r}."
+            )
+        return scoring or legal[0]
+
+
+class _Vote:
+    """A mean of probabilities, as `VotingClassifier` makes it of numbered classes."""
+
+    def __init__(self, models: Any, weights: Any, classes: Any):
+        self.models, self.weights, self.classes_ = models, weights, classes
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of all classes, also of those that a model has not seen."""
+        found = np.zeros((len(self.models), X.shape[0], len(self.classes_)))
+        for own, model in zip(found, self.models, strict=True):
+            own[:, model.classes_] = model.predict_proba(X)
+        return np.asarray(np.average(found, axis=0, weights=self.weights))
+
+
+def _members(model: Any) -> list[Any]:
+    """The models of a vote."""
+    return list(getattr(model, "estimators_", []))
+
+
+class Drawn:
+    """Draws of incomplete rows, and the model's answers for them.
+
+    `answers` (n, K, k) and `weights` (n, K) have a place for each draw; where a row has
+    fewer than others, the weights of the rest are zero. `codes` are (n, K, d).
+    """
+
+    def __init__(self, averaged: Averaged, X: Any):
+        wide = {"wide": True} if isinstance(averaged.law, Conditional) else {}
+        n_draws = max(getattr(averaged.model, "n_draws", 0), N_DRAWS)
+        found = averaged.law.draws(X, n_draws, **wide)
+        n = X.shape[0]
+        counts = np.bincount(found.origin, minlength=n)
+        starts = np.cumsum(counts) - counts
+        place = np.arange(counts.max(initial=1))
+        there = place < counts[:, None]
+        self.draw = np.where(there, starts[:, None] + place, starts[:, None])
+        self.weights = np.where(there, found.weights[self.draw], 0.0)
+        self.rows = found.rows
+        self.answers = averaged.answers(found.rows)[self.draw]
+        self.codes = codes_of(averaged.law, found.rows)[self.draw]
+        self.is_number = numbers_of(averaged.law, self.codes.shape[-1])
+        self.missing = holes(X)
+
+    def risks(self, scoring: str) -> tuple[Array, Array]:
+        """The losses to be expected as rows are, and with nothing missing.
+
+        Without the noise of the target, which a regressor does not know.
+        """
+        mean = np.einsum("nk,nkc->nc", self.weights, self.answers)
+        if scoring == "squared_error":
+            apart = (self.answers - mean[:, None])[..., 0] ** 2
+            return np.einsum("nk,nk->n", self.weights, apart), np.zeros(len(mean))
+        each = risk(self.answers, scoring)
+        return risk(mean, scoring), np.einsum("nk,nk->n", self.weights, each)
+
+
+def codes_of(law: Any, rows: Any) -> Array:
+    """Numbers that stand for the values of rows; equal words have equal numbers."""
+    cells = getattr(law, "cells_", None)
+    found = rows if cells is None else cells.codes(rows)
+    return np.asarray(found, dtype=np.float64)
+
+
+def numbers_of(law: Any, d: int) -> NDArray[np.bool_]:
+    """Which columns hold numbers."""
+    cells = getattr(law, "cells_", None)
+    return np.ones(d, dtype=bool) if cells is None else cells.is_number
+
+
+def risk(answers: Array, scoring: str) -> Array:
+    """The loss that a classifier expects of its own answers, over their last axis."""
+    if scoring == "accuracy":
+        return np.asarray(1.0 - answers.max(axis=-1))
+    likely = np.maximum(answers, UNLIKELY)
+    return np.asarray(-np.einsum("...c,...c->...", answers, np.log(likely)))
+
+
+def losses(answers: Array, y: NDArray[Any], classes: Any, scoring: str) -> Array:
+    """What answers cost in truth."""
+    if classes is None:
+        return (answers[:, 0] - np.asarray(y, dtype=np.float64)) ** 2
+    hit = np.equal.outer(y, classes)
+    if scoring == "accuracy":
+        return 1.0 - hit[np.arange(len(y)), answers.argmax(axis=1)]
+    # no hit: a class that the model does not know
+    likely = np.where(hit.any(axis=1), (answers * hit).sum(axis=1), 0.0)
+    return -np.log(np.maximum(likely, UNLIKELY))

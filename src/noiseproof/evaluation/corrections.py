@@ -1,0 +1,141 @@
+"""Estimated losses, corrected by what labelled rows with the same holes say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from noiseproof._conformal import missing_values, without
+from noiseproof._private import _safe_indexing
+from noiseproof.evaluation.averaged import Averaged, Drawn, losses, risk
+
+Array = NDArray[np.float64]
+
+_MASKED = 600  # labelled rows, each counted once for each pattern that it gets
+_MOST = 4  # patterns that a labelled row gets
+_FEW = 20  # complete labelled rows, below which they correct nothing
+_SLOPE = 0.3  # by how much the slope of a correction usually differs from one
+_BIAS = 0.3  # and the mean loss from the expected one, as a share of it
+WIDTH = float(ndtri(0.975))  # of an interval, in standard errors
+
+
+class Correction:
+    """A line from the loss that a model expects to the one that rows really have.
+
+    `expected` and `found`, (m, repeats), have a row for each labelled row. Both the
+    difference of their means and the slope of the line have Gaussian priors, around
+    zero and one: few rows correct little. Of squared errors the noise of the target is
+    not expected, so nothing is known of their difference before.
+    """
+
+    def __init__(self, expected: Array, found: Array, of_squares: bool):
+        bias, self.middle = found - expected, float(expected.mean())
+        away = expected - self.middle
+        reach = (away**2).sum() + np.var(bias) * bias.shape[1] / _SLOPE**2
+        reach = max(float(reach), 1e-300)
+        self.slope = max(1.0 + float((away * bias).sum()) / reach, 0.0)
+        error = np.var(bias.mean(axis=1)) / len(bias)
+        usual = np.inf if of_squares else (_BIAS * self.middle) ** 2
+        trust = 1.0 / (1.0 + error / max(usual, 1e-300))
+        self.height = self.middle + trust * float(bias.mean())
+        self.residuals = found - found.mean() - self.slope * away
+        # how far each labelled row moves the height and the slope
+        self.up = np.sqrt(trust) * self.residuals.sum(axis=1) / bias.size
+        self.turned = (away * self.residuals).sum(axis=1) / reach
+
+    def at(self, expected: float) -> tuple[float, Array]:
+        """The corrected mean loss of rows whose mean expected loss is this.
+
+        And how far each labelled row moves it; their squares sum to its variance.
+        """
+        away = expected - self.middle
+        return self.height + self.slope * away, self.up + away * self.turned
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Corrections for the loss of rows as they are, and for what their holes cost.
+
+    `whole` tells which labelled rows have nothing missing, from which the latter is
+    known; where they are few, there is none.
+    """
+
+    today: Correction
+    cost: Correction | None
+    whole: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, averaged: Averaged, X: Any, y: Any, gone: Any, scoring: str, rng: Any
+    ) -> Labelled:
+        """Let labelled rows lose what today's rows miss, and compare."""
+        own = missing_values(X)
+        n = len(own)
+        repeats = int(np.clip(-(-_MASKED // n), 1, _MOST))
+        expected, found = np.empty((2, n, repeats))
+        for i in range(repeats):
+            rows = without(X, own | like(own, gone, rng))
+            answers = averaged.answers(rows)
+            found[:, i] = losses(answers, y, averaged.classes, scoring)
+            expected[:, i] = today_risks(averaged, rows, answers, scoring)
+        today = Correction(expected, found, of_squares=scoring == "squared_error")
+        whole = np.asarray(~own.any(axis=1))
+        if whole.sum() < min(_FEW, n):
+            return cls(today, None, whole)
+        answers = averaged.answers(_safe_indexing(X, np.flatnonzero(whole)))
+        then = whole_risks(answers, scoring)[:, None]
+        true = losses(answers, np.asarray(y)[whole], averaged.classes, scoring)
+        gap = expected[whole] - then, found[whole] - true[:, None]
+        return cls(today, Correction(*gap, of_squares=False), whole)
+
+    def estimates(self, today: float, complete: float) -> Array:
+        """Corrected losses as rows are, with nothing missing, and the difference.
+
+        Of shape (3, 3): the mean, the variance that is due to the labelled rows, and
+        the variance of one row's loss.
+        """
+        now, moved = self.today.at(today)
+        left = self.today.residuals
+        gap, by_gap = self.today.slope * (today - complete), np.zeros(len(self.whole))
+        sizes = [np.var(left), np.var(left), 2 * np.var(left)]
+        if self.cost is None:
+            by_gap = (today - complete) * self.today.turned
+        else:
+            gap, by_gap[self.whole] = self.cost.at(today - complete)
+            apart = left[self.whole] - self.cost.residuals
+            sizes[1:] = np.var(apart), np.var(self.cost.residuals)
+        sums = [float((part**2).sum()) for part in (moved, moved - by_gap, by_gap)]
+        return np.array([[now, now - gap, gap], sums, sizes])
+
+
+def today_risks(averaged: Averaged, X: Any, answers: Array, scoring: str) -> Array:
+    """The loss to be expected of these answers; of squares, what draws say."""
+    if scoring == "squared_error":
+        return Drawn(averaged, X).risks(scoring)[0]
+    return whole_risks(answers, scoring)
+
+
+def whole_risks(answers: Array, scoring: str) -> Array:
+    """The loss to be expected of answers for rows of which nothing is missing."""
+    if scoring == "squared_error":
+        return np.zeros(len(answers))
+    return risk(answers, scoring)
+
+
+def like(own: Any, gone: Any, rng: Any) -> NDArray[np.bool_]:
+    """For each labelled row what a row of today misses, drawn at random.
+
+    From those that miss all that the row misses itself, if there are such.
+    """
+    if not len(gone):
+        return np.zeros_like(own)
+    patterns = gone[rng.integers(len(gone), size=min(len(gone), 1000))]
+    if not own.any():
+        return np.asarray(patterns[rng.integers(len(patterns), size=len(own))])
+    beyond = own.astype(np.float64) @ (~patterns).T.astype(np.float64)
+    order = beyond + rng.random(beyond.shape) / 2
+    return np.asarray(patterns[order.argmin(axis=1)])

@@ -1,0 +1,537 @@
+"""What the missing values of a batch cost today, without a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.utils import check_random_state
+
+from noiseproof._charts import Chart, Line, Series
+from noiseproof._conformal import missing_values, without
+from noiseproof._docs import shared_docs
+from noiseproof._private import _safe_indexing
+from noiseproof.evaluation.averaged import Averaged, Drawn
+from noiseproof.evaluation.cell_values import gains, linear_gains
+from noiseproof.evaluation.corrections import (
+    WIDTH,
+    Labelled,
+    today_risks,
+    whole_risks,
+)
+from noiseproof.evaluation.results import Result
+from noiseproof.evaluation.signs import warning_signs
+from noiseproof.groups import Groups
+
+Array = NDArray[np.float64]
+
+_ALIKE = 0.6  # mean correlation of columns that stand for each other
+_APART = 0.5  # share of the whole cost, below which single columns tell nothing
+_ASKED = 2000  # rows whose groups are filled to see what they are worth
+# The rows kept aside judge another fit of the model, which was fitted on three times as
+# many rows or more: their variance grows by the quotient (Nadeau and Bengio 2003).
+_REFITTED = 4 / 3
+_PERIODS = 40  # of a series, at most
+_ENDS = ("low", "high")
+_NAMES = {
+    "accuracy": "accuracy",
+    "log_loss": "log-loss",
+    "squared_error": "squared error",
+}
+
+
+class Estimate(NamedTuple):
+    """A number, and the ends of its interval (95 %).
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    low : float
+        Lower end.
+    high : float
+        Upper end.
+
+    See Also
+    --------
+    missing_cost : Makes them.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __format__(self, spec: str) -> str:
+        """Format as "0.82 (0.79 to 0.85)"."""
+        value, low, high = (format(float(part), spec or ".3f") for part in self)
+        return f"{value} ({low} to {high})"
+
+
+@shared_docs
+@dataclass(frozen=True, repr=False, eq=False)
+class MissingCost(Result):
+    """What `missing_cost` returns for one batch.
+
+    Parameters
+    ----------
+    scoring : {"accuracy", "log_loss", "squared_error"}
+        The metric.
+    score : Estimate
+        The score of the answers for these rows.
+    complete_score : Estimate
+        What it would be if nothing were missing.
+    cost : Estimate
+        The difference, positive if missing values do harm.
+    by_column : dict of str to Estimate
+        What the holes of a column cost: what the score of the batch would gain if all
+        of them were filled with the true values, and no others. The most costly first.
+    missing : dict of str to float
+        Share of the values of a column that is missing.
+    n_rows : int
+        The number of rows.
+    by_group : dict of str to Estimate
+        What the holes of groups of columns cost.
+    missing_before : dict of str to float
+        That share of the training rows that were kept aside, or of the labelled rows;
+        empty where there are none.
+    warnings : tuple of str
+        Why the estimates may be wrong, a sentence each.
+    groups : dict of str to list of str
+        The columns of each group.
+
+    {See Also: missing_cost, MissingCostDisplay}
+    """
+
+    scoring: str
+    score: Estimate
+    complete_score: Estimate
+    cost: Estimate
+    by_column: dict[str, Estimate]
+    missing: dict[str, float]
+    n_rows: int
+    by_group: dict[str, Estimate] = field(default_factory=dict)
+    missing_before: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    groups: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def worth(self) -> dict[str, float]:
+        """What one missing value of a column would be worth on average, by column."""
+        return {
+            name: one.value / self.missing[name] for name, one in self.by_column.items()
+        }
+
+    @property
+    def verdict(self) -> str:
+        """The result in a sentence."""
+        name, costs = _NAMES[self.scoring], self.cost.value
+        if not self.by_column:
+            return f"No value is missing in {self.n_rows:,} rows."
+        unit = (
+            "" if self.scoring != "accuracy" else f" of {self.complete_score.value:.3f}"
+        )
+        told = f"What is missing costs {costs:.3f}{unit} {name}"
+        first, one = next(iter(self.by_column.items()))
+        if self.by_group and (best := max(self.by_group.items(), key=_size))[1] > one:
+            first, one = f"the group {', '.join(self.groups[best[0]])}", best[1]
+        if one.value > 0 and costs > 0:
+            told += f", and most of it, {one.value:.3f}, the holes of {first}"
+        doubt = " This estimate is doubtful, see the warnings." if self.warnings else ""
+        return f"{told}.{doubt}"
+
+    def _title(self) -> str:
+        name = _NAMES[self.scoring]
+        return (
+            f"Estimated {name} of {self.n_rows:,} rows: {self.score:.3f}; with nothing "
+            f"missing {self.complete_score:.3f}; cost {self.cost:.3f}"
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        columns = self.by_column
+        found: dict[str, Any] = {
+            "column": list(columns),
+            "missing": [self.missing[name] for name in columns],
+        }
+        if self.missing_before:
+            found["in training"] = [self.missing_before[name] for name in columns]
+        ends = np.array(list(columns.values())).reshape(-1, 3).T
+        found |= dict(zip(("cost", "low", "high"), ends, strict=True))
+        return found | {"worth": list(self.worth.values())}
+
+
+@shared_docs
+@dataclass(frozen=True, repr=False, eq=False)
+class MissingCostSeries(Result):
+    """What `missing_cost` returns for several batches.
+
+    Parameters
+    ----------
+    batches : dict of str to MissingCost
+        The result for each batch, in the order of the batches.
+
+    {See Also: missing_cost, MissingCostDisplay}
+    """
+
+    batches: dict[str, MissingCost]
+
+    def _title(self) -> str:
+        first = next(iter(self.batches.values()))
+        return f"Estimated {_NAMES[first.scoring]} of {len(self.batches)} batches"
+
+    def _columns(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "batch": list(self.batches),
+            "rows": [one.n_rows for one in self.batches.values()],
+        }
+        for name in ("score", "complete_score", "cost"):
+            ends = np.array([getattr(one, name) for one in self.batches.values()]).T
+            titles = (name, *("_".join((name, end)) for end in _ENDS))
+            found |= dict(zip(titles, ends, strict=True))
+        found["costliest"] = [
+            next(iter(one.by_column), "") for one in self.batches.values()
+        ]
+        found["warnings"] = [len(one.warnings) for one in self.batches.values()]
+        return found
+
+    def _overview(self) -> dict[str, Any]:
+        shown = ("batch", "rows", "score", "complete_score", "cost", "costliest")
+        found = self._columns()
+        return {name: found[name] for name in (*shown, "warnings")}
+
+    def _chart(self) -> Chart:
+        table, x = self._columns(), tuple(range(len(self.batches)))
+        shown = ("as they are", "score"), ("nothing missing", "complete_score")
+        lines = []
+        for i, (title, name) in enumerate(shown):
+            names = (name, *("_".join((name, end)) for end in _ENDS))
+            lines.append(Line(title, Series(x, *(tuple(table[n]) for n in names)), i))
+        first = next(iter(self.batches.values()))
+        return Chart(lines, "batch", f"estimated {_NAMES[first.scoring]}")
+
+
+@shared_docs
+def missing_cost(
+    model: Any,
+    X: Any,
+    *,
+    scoring: str | None = None,
+    groups: Any = None,
+    by: Any = None,
+    calibration: tuple[Any, Any] | None = None,
+    max_rows: int = 2000,
+    random_state: Any = 0,
+) -> MissingCost | MissingCostSeries:
+    """Estimate what the missing values of a batch cost, without labels.
+
+    A model that averages over missing values also says how sure it is of the average,
+    and how sure it would be of each draw of the missing values. From this follow the
+    score of its answers, the score that it would have with nothing missing, and what
+    the holes of each column cost.
+
+    Models are more or less sure than they should be. So `AverageOverMissing` keeps some
+    training rows aside. These lose what the rows of the batch miss, and what a model
+    fitted without them expects of its answers is compared with their labels. The
+    correction is a straight line, whose uncertainty is part of the intervals.
+
+    Intervals are for the score that these very rows would have if their labels came in.
+    They hold for rows that are as the training rows and miss values for reasons that
+    the values still there explain. `warnings` says where this does not seem to be so;
+    see the promises in the documentation for what it cannot see.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `AverageOverMissing`, a pipeline that ends with one, or a vote of such
+        models, as `recommend` finds them.
+    X : array, data frame or dict of str to such tables
+        Rows with missing values; several batches as a dictionary, or see `by`.
+    scoring : {"accuracy", "log_loss", "squared_error"}, default=None
+        The metric. None means accuracy for classifiers; regressors have squared error.
+    groups : mapping, list of lists or array-like of labels, default=None
+        Columns whose cost is also to be told together, such as all of a sensor. None
+        groups columns that stand for each other, if the costs of single columns add up
+        to less than half of the whole cost.
+    by : str or array-like of shape (n_samples,), default=None
+        Makes a series: the name of a column of a data frame that tells the batches
+        apart, such as a date, which the model does not get; or a label for each row. Of
+        more than 40 different labels, 40 periods are made.
+    calibration : tuple of X and y, default=None
+        Rows with labels that the model was not trained on. None takes those that the
+        model has kept aside.
+    max_rows : int, default=2000
+        The largest number of rows by which costs are measured, drawn at random. The
+        score is measured on all rows.
+    {any random_state}
+
+    Returns
+    -------
+    cost : MissingCost or MissingCostSeries
+        Estimates with intervals; for several batches a series of them.
+
+    {See Also: value_of_cells, feature_fragility, MissingCostDisplay}
+
+    {References: Nadeau 2003}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from noiseproof import AverageOverMissing
+    >>> from noiseproof.evaluation import missing_cost
+    >>> from noiseproof.noise import Missing
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0)
+    >>> model = AverageOverMissing(forest, "donors", random_state=0)
+    >>> model = model.fit(X[:300], y[:300])
+    >>> found = missing_cost(model, Missing(0.8).sample(X[300:], rng=0))
+    >>> found.complete_score.value > found.score.value > 0.9
+    True
+    >>> found.cost.low < found.complete_score.value - found.score.value
+    True
+    """
+    batches = _batches(X, by)
+    if batches is not None:
+        options = {"scoring": scoring, "groups": groups, "calibration": calibration}
+        options |= {"max_rows": max_rows, "random_state": random_state}
+        found: Any = {n: missing_cost(model, part, **options) for n, part in batches}
+        return MissingCostSeries(found)
+    averaged = Averaged.of(model)
+    scoring = averaged.scoring(scoring)
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    rows = averaged.read(X)
+    if not rows.shape[0]:
+        raise ValueError("X has no rows; pass at least one.")
+    return _Batch(averaged, rows, scoring, rng, max_rows).cost(groups, calibration)
+
+
+class _Batch:
+    """One batch of rows, and what is computed of it once."""
+
+    def __init__(
+        self, averaged: Averaged, X: Any, scoring: str, rng: Any, max_rows: int
+    ):
+        self.averaged, self.X, self.scoring, self.rng = averaged, X, scoring, rng
+        self.names = averaged.names(X)
+        self.gone = missing_values(X)
+        self.n = len(self.gone)
+        order = rng.permutation(self.n)[:max_rows]
+        self.some = np.sort(order)
+        self.sample = _safe_indexing(X, self.some)
+        self.drawn = Drawn(averaged, self.sample)
+        self.risks = self.drawn.risks(scoring)
+        self.refitted = _REFITTED
+
+    def cost(self, groups: Any, calibration: Any) -> MissingCost:
+        """All that there is to know."""
+        known = self._labelled(calibration)
+        labelled = known and Labelled.of(
+            *(known[0], known[1], known[2], self.gone, self.scoring, self.rng)
+        )
+        score, complete, cost = self._scores(labelled)
+        scale = 1.0 if labelled is None else labelled.today.slope
+        columns = self._by_column(scale)
+        signs = list(self._signs(labelled))
+        law, before = None, None
+        if known is not None:
+            law, before = known[0].law, missing_values(known[1])
+            signs += warning_signs(law, self.X, self.names, known[1], self.rng)
+        whole = scale * float(np.mean(self.risks[0] - self.risks[1]))
+        apart = sum(one.value for one in columns.values())
+        if groups is None and len(columns) > 1 and apart < _APART * whole:
+            groups = self._alike()
+        members = self._members(groups)
+        share = self.gone.mean(axis=0)
+        return MissingCost(
+            self.scoring,
+            *(score, complete, cost, columns),
+            {name: float(share[self.names.index(name)]) for name in columns},
+            self.n,
+            self._by_group(members, scale),
+            {}
+            if before is None
+            else dict(zip(self.names, before.mean(axis=0).tolist(), strict=True)),
+            tuple(signs),
+            {name: [self.names[j] for j in part] for name, part in members.items()},
+        )
+
+    def _labelled(self, calibration: Any) -> tuple[Averaged, Any, Any] | None:
+        """A model, rows that it has not seen, and their targets."""
+        if calibration is not None:
+            X, y = calibration
+            X, y, self.refitted = self.averaged.read(X), np.asarray(y), 1.0
+            if len(y) != X.shape[0] or X.shape[1] != self.X.shape[1]:
+                raise ValueError(
+                    "calibration must be rows with the columns of X and one target for "
+                    f"each; got the shapes {X.shape} and {y.shape}."
+                )
+            return self.averaged, X, y
+        return self.averaged.kept_aside()
+
+    def _scores(self, labelled: Labelled | None) -> tuple[Estimate, Estimate, Estimate]:
+        """Score, complete score and cost, with their intervals."""
+        answers = self.averaged.answers(self.X)
+        if self.scoring == "squared_error":
+            now = self.risks[0]
+        else:
+            now = today_risks(self.averaged, self.X, answers, self.scoring)
+        gap = now[self.some] - self.risks[1] if len(now) == self.n else now
+        today = float(now.mean())
+        complete = today - float(gap.mean())
+        sampled = np.array([0.0, *[gap.var() / len(gap)] * 2])
+        if len(self.some) == self.n:
+            sampled[:] = 0.0
+        elif self.scoring == "squared_error":
+            sampled[0] = sampled[1]
+        if labelled is None:
+            values = np.array([today, complete, today - complete])
+            spread = now.var() / len(now), self.risks[1].var() / len(gap)
+            variance = sampled + np.array([*spread, gap.var() / len(gap)])
+            if self.scoring == "squared_error":
+                values[:2] = np.nan  # the noise of the target is not known
+        else:
+            values, by_labels, by_row = labelled.estimates(today, complete)
+            variance = sampled + self.refitted * by_labels + by_row / self.n
+        reach = WIDTH * np.sqrt(variance)
+        if not self.gone.any():
+            values[2], reach[2] = 0.0, 0.0
+            values[1], reach[1] = values[0], reach[0]
+        ends = np.stack([values, values - reach, values + reach], axis=1)
+        if self.scoring == "accuracy":
+            ends[:2] = np.clip(1.0 - ends[:2][:, [0, 2, 1]], 0.0, 1.0)
+        score, full, cost = (Estimate(*row) for row in ends.tolist())
+        return score, full, cost
+
+    def _by_column(self, scale: float) -> dict[str, Estimate]:
+        """What the holes of each column cost, the most costly first."""
+        found = linear_gains(self.averaged, self.sample, self.scoring)
+        if found is None:
+            found, (told, all_of_it) = gains(self.drawn, self.scoring)
+            # what is due to chance is known better for all rows than for one
+            with np.errstate(invalid="ignore"):
+                share = np.nansum(told, axis=0) / np.nansum(all_of_it, axis=0)
+            found = found * np.clip(np.nan_to_num(share), 0.0, 1.0)
+        found = scale * np.nan_to_num(found)
+        mean = found.mean(axis=0)
+        reach = WIDTH * found.std(axis=0) / np.sqrt(len(found))
+        order = np.argsort(-mean, kind="stable")
+        return {
+            self.names[j]: Estimate(
+                *map(float, (mean[j], mean[j] - reach[j], mean[j] + reach[j]))
+            )
+            for j in order
+            if self.gone[:, j].any()
+        }
+
+    def _by_group(
+        self, members: dict[str, NDArray[np.intp]], scale: float
+    ) -> dict[str, Estimate]:
+        """What the holes of each group cost: fill them with a draw, and ask again."""
+        drawn, found = self.drawn, {}
+        n = len(self.some)
+        per_group = max(min(n, 50), _ASKED // max(len(members), 1))
+        for name, columns in members.items():
+            touched = np.flatnonzero(drawn.missing[:, columns].any(axis=1))
+            if not len(touched):
+                continue
+            rows = np.sort(self.rng.permutation(touched)[:per_group])
+            gain = scale * self._gain_of(rows, columns)
+            share = len(touched) / n
+            reach = WIDTH * share * gain.std() / np.sqrt(len(gain))
+            mean = share * float(gain.mean())
+            found[name] = Estimate(mean, mean - reach, mean + reach)
+        return dict(sorted(found.items(), key=lambda item: -item[1].value))
+
+    def _gain_of(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+        """How far the expected loss falls if a draw fills these columns."""
+        drawn = self.drawn
+        chance = self.rng.random(len(rows))[:, None]
+        picked = (drawn.weights[rows].cumsum(axis=1) > chance).argmax(axis=1)
+        whole = _safe_indexing(drawn.rows, drawn.draw[rows, picked])
+        left = drawn.missing[rows].copy()
+        left[:, columns] = False
+        filled = without(whole, left)
+        if self.scoring == "squared_error":
+            after = Drawn(self.averaged, filled).risks(self.scoring)[0]
+        else:
+            after = whole_risks(self.averaged.answers(filled), self.scoring)
+        return np.asarray(self.risks[0][rows] - after)
+
+    def _alike(self) -> list[list[int]]:
+        """Groups of columns that stand for each other, by their correlations."""
+        drawn = self.drawn
+        codes = drawn.codes[:, 0].astype(np.float64)
+        moved = codes - codes.mean(axis=0)
+        spread = moved.std(axis=0)
+        usable = np.flatnonzero((spread > 0) & drawn.is_number)
+        if len(usable) < 2:
+            return []
+        away = 1.0 - np.abs(np.corrcoef(codes[:, usable].T))
+        np.fill_diagonal(away, 0.0)
+        tree = linkage(squareform(np.maximum(away, 0), checks=False), "average")
+        label = fcluster(tree, 1.0 - _ALIKE, "distance")
+        parts = [usable[label == one] for one in np.unique(label)]
+        return [part.tolist() for part in parts if len(part) > 1]
+
+    def _members(self, groups: Any) -> dict[str, NDArray[np.intp]]:
+        """Columns of each group."""
+        if groups is None or (isinstance(groups, Sequence) and not len(groups)):
+            return {}
+        found = Groups.read(groups, self.names)
+        parts = {}
+        for i, name in enumerate(found.names):
+            if len(found[i]) > 1:
+                auto = not isinstance(groups, Mapping)
+                label = f"{self.names[found[i][0]]} and {len(found[i]) - 1} more"
+                parts[label if auto else str(name)] = found[i]
+        return parts
+
+    def _signs(self, labelled: Labelled | None) -> list[str]:
+        found = []
+        if labelled is None:
+            found.append(
+                "Not calibrated: the model has kept no training rows aside, so it may "
+                "be more or less sure than it should be; pass labelled rows as "
+                "calibration."
+            )
+        elif labelled.cost is None:
+            found.append(
+                "Hardly any labelled row is complete, so the score with nothing "
+                "missing is extrapolated."
+            )
+        return found
+
+
+def _size(item: tuple[str, Estimate]) -> float:
+    return item[1].value
+
+
+def _batches(X: Any, by: Any) -> list[tuple[str, Any]] | None:
+    """Names and tables of several batches; None if there is one."""
+    if isinstance(X, Mapping):
+        return [(str(name), part) for name, part in X.items()]
+    if by is None:
+        return None
+    if isinstance(by, str):
+        if not hasattr(X, "columns") or by not in X.columns:
+            raise ValueError(f"X has no column {by!r}, by which to make a series.")
+        labels = np.asarray(X[by])
+        X = X.drop(by) if hasattr(X, "iter_columns") else X.drop(columns=by)
+    else:
+        labels = np.asarray(by)
+    if labels.shape != (X.shape[0],):
+        raise ValueError(
+            f"by must have a label for each of the {X.shape[0]} rows; got the shape "
+            f"{labels.shape}."
+        )
+    kinds, which = np.unique(labels, return_inverse=True)
+    if len(kinds) > _PERIODS:
+        which = which * _PERIODS // len(kinds)
+    return [
+        (str(labels[rows].min()), _safe_indexing(X, rows))
+        for rows in (np.flatnonzero(which == i) for i in np.unique(which))
+    ]

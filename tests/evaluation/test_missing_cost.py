@@ -1,0 +1,353 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from noiseproof import AverageOverMissing, ConformalRegressor
+from noiseproof.evaluation import missing_cost
+from noiseproof.noise import Missing
+
+
+def table(n, seed=0, d=5):
+    """Correlated columns, and classes by a logistic law that is known."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 0.7 * rng.normal(size=(n, 1))
+    logits = 2.0 * X[:, 0] - 1.5 * X[:, 1] + 0.5 * X[:, 2]
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = table(1200)
+    return AverageOverMissing(LogisticRegression(), "donors", random_state=0).fit(X, y)
+
+
+class Sure(ClassifierMixin, BaseEstimator):
+    """A logistic regression that is far too sure."""
+
+    def fit(self, X, y):
+        self.inner_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        scores = 5 * self.inner_.decision_function(X)
+        p = 1 / (1 + np.exp(-scores))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "log_loss"])
+def test_estimates_are_near_the_truth_and_intervals_hold_it(fitted, scoring):
+    X, y = table(4000, seed=1)
+    Z = Missing(0.4).sample(X, rng=0)
+    found = missing_cost(fitted, Z, scoring=scoring)
+
+    def true(rows):
+        p = fitted.predict_proba(rows)
+        if scoring == "accuracy":
+            return np.mean(p.argmax(axis=1) == y)
+        return -np.mean(np.log(p[np.arange(len(y)), y]))
+
+    sign = 1 if scoring == "accuracy" else -1
+    truth = {"score": true(Z), "complete_score": true(X)}
+    truth["cost"] = sign * (truth["complete_score"] - truth["score"])
+    for name, value in truth.items():
+        estimate = getattr(found, name)
+        assert estimate.low <= value <= estimate.high, name
+        assert estimate.value == pytest.approx(value, abs=0.05), name
+    assert truth["cost"] > 0.05
+    assert found.warnings == ()
+
+
+def test_a_model_that_is_too_sure_is_corrected():
+    X, y = table(2000)
+    model = AverageOverMissing(Sure(), "donors", random_state=0).fit(X, y)
+    X, y = table(4000, seed=1)
+    Z = Missing(0.3).sample(X, rng=0)
+    sure = model.predict_proba(Z).max(axis=1).mean()
+    right = np.mean(model.predict(Z) == y)
+    assert sure > right + 0.04
+    found = missing_cost(model, Z)
+    assert abs(found.score.value - right) < 0.5 * (sure - right)
+    assert found.score.low <= right <= found.score.high
+
+
+@pytest.mark.parametrize(
+    ("estimator", "law"),
+    [(LinearRegression(), "joint-gaussian"), (LinearRegression(), "donors"),
+     (HistGradientBoostingRegressor(max_iter=50), "donors")],
+)  # fmt: skip
+def test_squared_errors_of_regressors(estimator, law):
+    rng = np.random.default_rng(0)
+    X = table(4000)[0]
+    y = X @ [2.0, -1.0, 0.5, 0.0, 0.0] + rng.normal(size=len(X))
+    model = AverageOverMissing(estimator, law, random_state=0).fit(X[:2000], y[:2000])
+    X, y = X[2000:], y[2000:]
+    Z = Missing(0.3).sample(X, rng=0)
+    found = missing_cost(model, Z)
+    today, complete = (np.mean((model.predict(rows) - y) ** 2) for rows in (Z, X))
+    assert found.scoring == "squared_error"
+    assert found.score.value == pytest.approx(today, rel=0.2)
+    assert found.complete_score.value == pytest.approx(complete, rel=0.2)
+    assert found.cost.value == pytest.approx(today - complete, rel=0.3)
+    assert list(found.by_column)[:2] == ["x0", "x1"]
+    for name in found.missing:
+        rows = Z.copy()
+        column = int(name[1:])
+        rows[:, column] = X[:, column]
+        gain = today - np.mean((model.predict(rows) - y) ** 2)
+        assert found.by_column[name].value == pytest.approx(gain, abs=0.1, rel=0.35)
+
+
+def test_columns_are_ranked_as_the_truth_ranks_them(fitted):
+    X, y = table(4000, seed=2)
+    Z = Missing(0.5).sample(X, rng=0)
+    found = missing_cost(fitted, Z, scoring="log_loss")
+    hits = np.arange(len(y)), y
+
+    def loss(rows):
+        return -np.mean(np.log(fitted.predict_proba(rows)[hits]))
+
+    for j in range(3):  # the others are worth nothing
+        rows = Z.copy()
+        rows[:, j] = X[:, j]
+        estimate = found.by_column[f"x{j}"]
+        assert estimate.value == pytest.approx(loss(Z) - loss(rows), abs=0.02, rel=0.3)
+        assert estimate.low < estimate.value < estimate.high
+    assert list(found.by_column)[:2] == ["x0", "x1"]
+    assert found.worth["x0"] == pytest.approx(
+        found.by_column["x0"].value / found.missing["x0"]
+    )
+
+
+def test_of_copies_the_group_is_worth_what_none_of_them_is():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 3000))
+    X = np.column_stack([x, x, x, z]) + 0.05 * rng.normal(size=(3000, 4))
+    y = (x > 0).astype(int)
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model.fit(X[:1500], y[:1500])
+    Z = X[1500:].copy()
+    Z[:1000, :3] = np.nan
+    found = missing_cost(model, Z, groups={"twins": ["x0", "x1", "x2"]})
+    assert found.by_group["twins"].value == pytest.approx(found.cost.value, rel=0.3)
+    assert found.groups == {"twins": ["x0", "x1", "x2"]}
+    # one hole alone costs nothing, where the twins are there
+    Z = X[1500:].copy()
+    Z[:1000, 0] = np.nan
+    alone = missing_cost(model, Z)
+    assert abs(alone.by_column["x0"].value) < 0.01
+
+
+def test_columns_that_stand_for_each_other_are_grouped_by_themselves():
+    rng = np.random.default_rng(1)
+    base = rng.normal(size=(3000, 3))
+    X = np.repeat(base, 4, axis=1) + 0.3 * rng.normal(size=(3000, 12))
+    y = (base @ [1.0, 1.0, 0.3] > 0).astype(int)
+    model = AverageOverMissing(
+        RandomForestClassifier(50, random_state=0), "donors", random_state=0
+    ).fit(X[:1500], y[:1500])
+    Z = X[1500:].copy()
+    Z[:, :8] = np.where(rng.random((1500, 8)) < 0.9, np.nan, Z[:, :8])
+    found = missing_cost(model, Z, scoring="accuracy")
+    if found.by_group:  # only where single columns do not tell
+        assert sum(e.value for e in found.by_column.values()) < found.cost.value
+    grouped = missing_cost(model, Z, groups=[[0, 1, 2, 3], [4, 5, 6, 7]])
+    first, second = grouped.by_group.values()
+    assert first.value > 0.02
+    assert second.value > 0.02
+
+
+def test_complete_rows_cost_nothing(fitted):
+    found = missing_cost(fitted, table(500, seed=3)[0])
+    assert found.score == found.complete_score
+    assert found.cost == (0.0, 0.0, 0.0)
+    assert found.by_column == {}
+    assert found.verdict == "No value is missing in 500 rows."
+
+
+def test_holes_that_depend_on_the_value_get_a_warning(fitted):
+    X, _ = table(3000, seed=4)
+    by_value = Missing({2: 0.5, 0: 0.5}, mechanism="mnar")
+    found = missing_cost(fitted, by_value.sample(X, rng=0))
+    assert any("because of what they are" in words for words in found.warnings)
+    for mechanism in ("mcar", "mar"):
+        for seed in range(5):
+            X, _ = table(1500, seed=10 + seed)
+            Z = Missing(0.5, mechanism=mechanism).sample(X, rng=seed)
+            words = missing_cost(fitted, Z).warnings
+            assert not any("because" in one for one in words), (mechanism, seed, words)
+
+
+def test_other_rows_get_a_warning(fitted):
+    X, _ = table(2000, seed=5)
+    X[:, 3] = 3 * X[:, 3] + 2
+    found = missing_cost(fitted, Missing(0.2).sample(X, rng=0))
+    assert any("not like the training rows" in words for words in found.warnings)
+
+
+def test_columns_never_missing_in_training_get_a_warning():
+    X, y = table(1500)
+    gaps = X.copy()
+    gaps[::3, 2] = np.nan
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model.fit(gaps[:1000], y[:1000])
+    found = missing_cost(model, Missing({1: 0.5}).sample(X[1000:], rng=0))
+    assert any(
+        words.startswith("Never missing in training: x1") for words in found.warnings
+    )
+    assert found.missing_before["x2"] == pytest.approx(1 / 3, abs=0.1)
+
+
+def test_models_without_rows_kept_aside_take_labelled_ones():
+    X, y = table(1500)
+    logistic = LogisticRegression().fit(X[:500], y[:500])
+    model = AverageOverMissing(FrozenEstimator(logistic), "donors").fit(X[:500])
+    X_new, y_new = table(2000, seed=6)
+    Z = Missing(0.3).sample(X_new, rng=0)
+    plain = missing_cost(model, Z)
+    assert plain.warnings[0].startswith("Not calibrated")
+    assert plain.missing_before == {}
+    found = missing_cost(model, Z, calibration=(X[500:], y[500:]))
+    right = np.mean(model.predict(Z) == y_new)
+    assert found.score.low <= right <= found.score.high
+    assert not any("calibrated" in words for words in found.warnings)
+    with pytest.raises(ValueError, match="one target for each"):
+        missing_cost(model, Z, calibration=(X[500:], y))
+
+
+def test_regressors_without_labelled_rows_know_the_cost_only():
+    X, _ = table(600)
+    model = AverageOverMissing(LinearRegression(), "donors", n_calibration=0)
+    model.fit(X, X @ [2.0, 1.0, 0, 0, 0])
+    found = missing_cost(model, Missing(0.4).sample(X, rng=0))
+    assert np.isnan(found.score.value)
+    assert found.cost.value > 0.5
+
+
+def test_frames_with_words_and_pipelines():
+    X, y = table(1500)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["word"] = np.where(y == 1, "yes", np.where(X[:, 3] > 0, "no", "maybe"))
+    model = AverageOverMissing(
+        make_pipeline(_Numbers(), StandardScaler(), LogisticRegression()),
+        random_state=0,
+    ).fit(frame[:1000], y[:1000])
+    gone = frame[1000:].copy()
+    gone.loc[gone.index[:400], "word"] = None
+    gone.loc[gone.index[:200], "a"] = np.nan
+    found = missing_cost(model, gone)
+    assert list(found.by_column) == ["word", "a"]
+    assert found.by_column["word"].value > 0.02
+    outer = make_pipeline(
+        StandardScaler(),
+        AverageOverMissing(LogisticRegression(), "donors", random_state=0),
+    ).fit(frame[list("abcde")][:1000], y[:1000])
+    rows = Missing(0.5).sample(frame[list("abcde")][1000:], rng=0)
+    assert missing_cost(outer, rows).cost.value > 0.02
+
+
+class _Numbers(BaseEstimator):
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        words = X["word"].map({"yes": 1.0, "no": 0.0, "maybe": 0.0}).astype(float)
+        return X.drop(columns="word").assign(word=words).to_numpy()
+
+
+def test_a_series_by_files_or_by_a_column(fitted):
+    X, _ = table(900, seed=7)
+    parts = {str(q): Missing(q).sample(X, rng=0) for q in (0.1, 0.5)}
+    series = missing_cost(fitted, parts)
+    assert list(series.batches) == ["0.1", "0.5"]
+    assert series.batches["0.1"].cost.value < series.batches["0.5"].cost.value
+    one = missing_cost(fitted, parts["0.5"])
+    assert series.batches["0.5"].cost == one.cost
+    rows = np.concatenate(list(parts.values()))
+    by_label = missing_cost(fitted, rows, by=np.repeat([1, 2], 900))
+    assert list(by_label.batches) == ["1", "2"]
+    assert by_label.batches["2"].cost == one.cost
+    assert len(missing_cost(fitted, parts["0.5"], by=np.arange(900)).batches) == 40
+    assert "costliest" in repr(series)
+    assert len(series.to_dict()["cost_low"]) == 2
+
+
+def test_a_series_by_a_column_that_the_model_does_not_get():
+    X, y = table(900)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = AverageOverMissing(LogisticRegression(), "donors").fit(frame, y)
+    Z = Missing(0.3).sample(frame, rng=0)
+    Z["day"] = np.repeat(["Mon", "Tue"], 450)
+    found = missing_cost(model, Z, by="day")
+    assert list(found.batches) == ["Mon", "Tue"]
+    tuesday = missing_cost(model, Z[450:].drop(columns="day"))
+    assert found.batches["Tue"].cost == tuesday.cost
+
+
+def test_arrays_and_frames_tell_the_same(fitted):
+    Z = Missing(0.5).sample(table(700, seed=8)[0], rng=0)
+    one, other = missing_cost(fitted, Z), missing_cost(fitted, pd.DataFrame(Z))
+    # columns and rows lie in another order in memory, so sums may differ in a last bit
+    assert tuple(one.cost) == pytest.approx(tuple(other.cost), rel=1e-12)
+    for estimates in zip(one.by_column.values(), other.by_column.values(), strict=True):
+        assert estimates[0] == pytest.approx(estimates[1])
+
+
+def test_a_sample_tells_nearly_the_same(fitted):
+    Z = Missing(0.5).sample(table(4000, seed=9)[0], rng=0)
+    whole = missing_cost(fitted, Z, max_rows=4000)
+    some = missing_cost(fitted, Z, max_rows=1000)
+    assert some.cost.value == pytest.approx(whole.cost.value, abs=0.01)
+    assert some.score.value == pytest.approx(whole.score.value, abs=0.003)
+    assert some.by_column["x0"].value == pytest.approx(
+        whole.by_column["x0"].value, rel=0.2
+    )
+
+
+def test_what_cannot_work_is_said_in_a_sentence(fitted):
+    X, y = table(100)
+    with pytest.raises(TypeError, match=r"does not average .* wrap it"):
+        missing_cost(LogisticRegression().fit(X, y), X)
+    with pytest.raises(ValueError, match="scoring must be 'accuracy' or 'log_loss'"):
+        missing_cost(fitted, X, scoring="r2")
+    with pytest.raises(ValueError, match="no column 'day'"):
+        missing_cost(fitted, pd.DataFrame(X), by="day")
+    with pytest.raises(ValueError, match="no rows"):
+        missing_cost(fitted, X[:0])
+
+
+def test_votes_and_conformal_regressors_are_calibrated_too():
+    X, y = table(1600)
+    names = np.array(["no", "yes"])[y]
+    members = [
+        (f"{C}", AverageOverMissing(LogisticRegression(C=C), "donors", random_state=0))
+        for C in (0.1, 10.0)
+    ]
+    vote = VotingClassifier(members, voting="soft", weights=[0.3, 0.7])
+    vote.fit(X[:1000], names[:1000])
+    Z = Missing(0.4).sample(X[1000:], rng=0)
+    found = missing_cost(vote, Z)
+    assert not any("calibrated" in words for words in found.warnings)
+    right = np.mean(vote.predict(Z) == names[1000:])
+    assert found.score.low <= right <= found.score.high
+    target = X @ [2.0, -1.0, 0, 0, 0] + np.random.default_rng(0).normal(size=1600)
+    averaged = AverageOverMissing(LinearRegression(), "donors", n_calibration=0)
+    regressor = ConformalRegressor(averaged, random_state=0)
+    regressor.fit(X[:1000], target[:1000])
+    found = missing_cost(regressor, Z)
+    true = np.mean((regressor.predict(Z) - target[1000:]) ** 2)
+    assert found.score.low <= true <= found.score.high
