@@ -1,9 +1,8 @@
 """Rows as they arrive in production, and what a served model must make of them.
 
 Each case has the rows, and either the table that stands for them (what the model must
-be asked in the end) or the words with which they are refused. A way is a function
-(served model, rows) -> `Answer`; it raises an error whose text is the sentence. To test
-another way in, such as a web service, run it over `CASES` and compare with `check`.
+be asked in the end) or the words with which they are refused. A way answers for a
+served model; to test another way in, run `Way.check` over `CASES`.
 """
 
 from __future__ import annotations
@@ -52,6 +51,7 @@ def table(n: int = 120, seed: int = 0) -> pd.DataFrame:
     frame["smoker"] = rng.random(n) < 0.5
     days = pd.to_datetime(["2024-01-01 08:00", "2024-07-01 20:00"]).as_unit("us")
     frame["shift"] = days.tz_localize(ZONE)[rng.integers(0, 2, n)]
+    frame["height"] = rng.normal(170, 10, n).round()
     frame.loc[::3, "age"] = np.nan
     return frame
 
@@ -129,6 +129,7 @@ def _forms(new: pd.DataFrame) -> dict[str, Case]:
         "an array": Case(_FEW.to_numpy(), new),
         "lists": Case(_FEW.to_numpy().tolist(), new),
         "polars": Case(pl.from_pandas(new), new),
+        "a lazy frame": Case(pl.from_pandas(new).lazy(), new),
         "nullable": Case(new.convert_dtypes(), new),
         "Arrow": Case(new.convert_dtypes(dtype_backend="pyarrow"), new),
         "categorical": Case(
@@ -157,8 +158,8 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def as_frame(rows: Any) -> pd.DataFrame:
     """Rows of any form as a frame of pandas, to be written to a file."""
-    if isinstance(rows, pl.DataFrame):
-        return rows.to_pandas()
+    if isinstance(rows, pl.DataFrame | pl.LazyFrame):
+        return rows.lazy().collect().to_pandas()
     if isinstance(rows, pd.DataFrame):
         return rows
     if isinstance(rows, pd.Series):
@@ -188,28 +189,45 @@ def _plain(cell: Any) -> Any:
 CASES = _cases()
 
 
-def in_the_library(served: Served, rows: Any) -> Answer:
-    """The way that all others are compared with."""
-    notes = {(note.kind, tuple(note.columns)) for note in served.check(rows)}
-    return Answer(served.predict_proba(rows), notes)
+class Way:
+    """Ask a served model in the library; other ways are compared with that."""
+
+    close = 1e-12  # how close probabilities are to those of the bare model
+
+    def __init__(self, served: Served):
+        self.served = served
+
+    def ask(self, rows: Any) -> Answer:
+        """What comes back; an error's text is the sentence of a refusal."""
+        return Answer(self.served.predict_proba(rows), self.notes(rows))
+
+    def notes(self, rows: Any) -> set[tuple[str, tuple[str, ...]]]:
+        """What the library notes on the rows."""
+        return {(note.kind, tuple(note.columns)) for note in self.served.check(rows)}
+
+    def sentence(self, sentence: str) -> str:
+        """What this way says where the library says that sentence."""
+        return sentence
+
+    def check(self, case: Case) -> None:
+        """The answers of the bare model for what the rows mean, or the sentence."""
+        if case.refused:
+            sentence = _sentence(Way(self.served).ask, case.rows)
+            assert case.refused in sentence
+            assert _sentence(self.ask, case.rows) == self.sentence(sentence)
+            return
+        found = self.ask(case.rows)
+        columns = list(self.served.model.feature_names_in_)
+        wanted = self.served.model.predict_proba(case.table[columns])
+        np.testing.assert_allclose(
+            found.probabilities, wanted, rtol=self.close, atol=self.close
+        )
+        assert found.notes == set(case.notes)
 
 
-def check(way: Callable[[Served, Any], Answer], served: Served, case: Case) -> None:
-    """The answers of the bare model for what the rows mean, or the sentence."""
-    if case.refused:
-        sentence = _sentence(in_the_library, served, case.rows)
-        assert case.refused in sentence
-        assert _sentence(way, served, case.rows) == sentence
-        return
-    found = way(served, case.rows)
-    wanted = served.model.predict_proba(case.table)
-    np.testing.assert_allclose(found.probabilities, wanted, rtol=1e-12, atol=1e-12)
-    assert found.notes == set(case.notes)
-
-
-def _sentence(way: Callable[[Served, Any], Answer], served: Served, rows: Any) -> str:
+def _sentence(ask: Callable[[Any], Answer], rows: Any) -> str:
     try:
-        way(served, rows)
+        ask(rows)
     except ValueError as error:
         return str(error)
     raise AssertionError("The rows were not refused.")

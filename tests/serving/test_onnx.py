@@ -26,6 +26,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -39,6 +40,7 @@ from sklearn.utils.fixes import parse_version
 
 from noiseproof import (
     AverageOverMissing,
+    ConformalRegressor,
     CorruptedCopies,
     DropoutLogisticRegression,
     DropoutPoissonRegressor,
@@ -49,10 +51,11 @@ from noiseproof import (
     to_onnx,
 )
 from noiseproof.conditionals import CONDITIONALS, Conditional, Donors, JointGaussian
-from noiseproof.io import open_foreign
+from noiseproof.io import kept_rows, open_foreign
 from noiseproof.serving.onnx import exporting
 from noiseproof.serving.onnx.conditionals import FILLS
 from noiseproof.tables import TableEncoder
+from noiseproof.training import portfolio
 
 CLOSE = 1e-5
 
@@ -427,6 +430,39 @@ def test_averaged_tables_with_words(name, corrected, rng, tmp_path):
     assert_alike(model, session, holes, fed(holes, session))
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", ["logistic", "boosting", "forest", "svc"])
+@pytest.mark.parametrize("law", ["donors", "joint-gaussian"])
+def test_training_rows_with_holes(law, name, classes, rng, tmp_path):
+    X, y, _ = problem(rng, n=240, classes=classes)
+    X[rng.random(len(X)) < 0.2 + 0.6 * (y == 0), 3:] = np.nan  # means something
+    X[:5, 0] = np.nan
+    model = AverageOverMissing(CLASSIFIERS[name], LAWS[law], n_calibration=0)
+    model = fitted(model, X.astype(np.float32), y)
+    assert len(model.treatments_.members) > 1
+    rows = incomplete(np.nan_to_num(X), rng)
+    rows[::3] = X[: len(rows[::3])]
+    assert_alike(model, session_of(model, tmp_path), rows)
+
+
+@pytest.mark.filterwarnings("ignore:Column kind of X holds 'ghost'")
+@pytest.mark.parametrize("name", ["linear", "boosting", "columns"])
+def test_training_tables_with_holes(name, rng, tmp_path):
+    table, y, _ = pets(rng, n=240)
+    known = np.where(y == "big", table["kind"], None)
+    table["kind"] = known
+    table.loc[rng.random(len(table)) < 0.2, "kg"] = np.nan
+    model = AverageOverMissing(TABLES[name], Donors(), n_calibration=0)
+    if name == "columns":  # which refuses NaN in the others
+        model.set_params(estimator=make_pipeline(SimpleImputer(), LogisticRegression()))
+        table = table[["kg", "age", "wild"]].astype(float)
+    model = fitted(model, table, y)
+    assert model.treatments_ is not None
+    session = session_of(model, tmp_path)
+    holes = table.mask(rng.random(table.shape) < 0.4).astype(table.dtypes)
+    assert_alike(model, session, holes, fed(holes, session))
+
+
 @pytest.mark.parametrize("name", ["linear", "boosting"])
 def test_plain_tables_with_words(name, rng, tmp_path):
     table, y, _ = pets(rng)
@@ -542,6 +578,33 @@ def test_frozen_searched_copied_and_served_models(rng, tmp_path):
     assert_alike(frozen, session_of(served, tmp_path), incomplete(X, rng))
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_whatever_recommend_may_find(task, rng, tmp_path):
+    table, label, amount = pets(rng)
+    y = label if task == "classification" else amount
+    models = portfolio(table, y, "missing", 0.3, task=task)
+    averaged = [(n, m) for n, m in models.items() if isinstance(m, AverageOverMissing)]
+    if task == "classification":
+        models["blend"] = VotingClassifier(averaged, voting="soft")
+    else:
+        models["blend"] = ConformalRegressor(VotingRegressor(averaged))
+        intervals = ConformalRegressor(boosting(HistGradientBoostingRegressor))
+        models["intervals"] = make_pipeline(TableEncoder(), intervals)
+    refusals = []
+    for name, model in models.items():
+        model = fitted(model, table, y)
+        try:
+            session = session_of(model, tmp_path)
+        except TypeError:
+            refusals.append(name)
+            continue
+        holes = with_holes(table, rng)
+        holes["kind"] = holes["kind"].replace("ghost", None)
+        assert_alike(model, session, holes, fed(holes, session))
+    assert refusals == ["linear behind KNNImputer", "reduced linear"]
+
+
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [-1, 0, 5], [False, True]])
 def test_labels_of_any_kind(labels, rng, tmp_path):
     X, y, _ = problem(rng, classes=len(labels))
@@ -552,12 +615,22 @@ def test_labels_of_any_kind(labels, rng, tmp_path):
 
 
 def test_a_file_says_whether_it_contains_training_rows(rng, tmp_path):
-    X, y, _ = problem(rng)
-    for law, answer in (("donors", "yes"), ("joint-gaussian", "no")):
-        model = AverageOverMissing(LogisticRegression(), law).fit(X, y)
+    X, y, target = problem(rng)
+    for model, answer in (
+        (AverageOverMissing(LogisticRegression(), "donors"), "yes"),
+        (AverageOverMissing(LogisticRegression(), "joint-gaussian"), "no"),
+        (AverageOverMissing(scaled(SVC()), "joint-gaussian"), "yes"),
+        (scaled(SVC()), "yes"),
+        (KNeighborsClassifier(), "yes"),
+        (boosting(), "no"),
+        # rows that calibrate intervals are not in the graph, which has no intervals
+        (AverageOverMissing(Ridge(), "joint-gaussian"), "no"),
+    ):
+        model = fitted(model, X, y if is_classifier(model) else target)
         about = session_of(model, tmp_path).get_modelmeta()
         assert about.custom_metadata_map["contains_training_rows"] == answer
         assert about.producer_name == "noiseproof"
+    assert kept_rows(model).endswith("of its Calibration")
 
 
 def test_our_own_reader_of_onnx_files_lets_missing_values_pass(rng, tmp_path):

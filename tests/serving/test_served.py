@@ -200,13 +200,13 @@ def test_strict_lists_all_that_is_wrong():
     found = averaged().check(rows)
     kinds = ["absent", "extra", "unreadable", "out of range", "unseen"]
     assert [note.kind for note in found] == kinds
-    assert [note.values for note in found] == [2, 0, 1, 1, 1]
+    assert [note.values for note in found] == [3, 0, 1, 1, 1]
     json.dumps([note._asdict() for note in found])
     for ask in (averaged().predict, averaged().predict_proba):
         with pytest.raises(RowsError) as raised:
             ask(rows, strict=True)
         sentence = str(raised.value)
-        for word in ("'smoker', 'shift'", "'bed'", "'old'", "'z'", "'1000000'"):
+        for word in ("'shift', 'height'", "'bed'", "'old'", "'z'", "'1000000'"):
             assert word in sentence
         assert "\n" not in sentence
     assert averaged().predict(NEW, strict=True).shape == (8,)
@@ -228,7 +228,7 @@ NONSENSE = {
     "a number": (3.0, "got float"),
     "one dimension": (np.zeros(5), r"got ndarray of shape \(5,\)"),
     "three": (np.zeros((2, 5, 1)), r"got ndarray of shape \(2, 5, 1\)"),
-    "another width": (np.zeros((2, 4)), "5 columns of training, by position; got 4"),
+    "another width": (np.zeros((2, 4)), "6 columns of training, by position; got 4"),
     "rows of many lengths": ([[1, 2], [3]], "Rows must be"),
     "lengths": ({"age": [1, 2], "ward": ["a"]}, "2 values of 'age' and 1 values of"),
     "one value": ({"age": [1, 2], "ward": "a"}, "2 values of 'age' and one value of"),
@@ -367,8 +367,9 @@ def test_a_model_that_refuses_some_missing_values():
         (SimpleImputer(), part), (OneHotEncoder(), ["ward"])
     )
     served = Served(make_pipeline(columns, LogisticRegression()).fit(X, Y), X)
-    lacking = {n: c["may_be_missing"] for n, c in served.contract().items()}
-    assert lacking == {"age": True, "visits": True, "ward": False, "smoker": True}
+    contract = served.contract()
+    assert [n for n, c in contract.items() if not c["may_be_missing"]] == ["ward"]
+    assert contract.keys() == set(X.columns)
     assert served.predict(X[:3].assign(age=None)).shape == (3,)
     with pytest.raises(RowsError, match="3 of 3 rows lack 'ward'"):
         served.predict(X[:3].assign(ward="z"))
@@ -475,6 +476,7 @@ def test_the_contract():
         "ward": "category",
         "smoker": "boolean",
         "shift": "time",
+        "height": "number",
     }
     assert contract["ward"]["words"] == ["a", "b", "c"]
     assert contract["visits"]["range"] == [0, 8]
@@ -546,7 +548,7 @@ def test_times_without_a_name_of_their_zone():
 
 def test_served_models_explain_themselves():
     assert repr(averaged()).startswith("Served(AverageOverMissing(")
-    assert repr(averaged()).endswith(", 5 columns)")
+    assert repr(averaged()).endswith(", 6 columns)")
 
 
 CELL = st.one_of(

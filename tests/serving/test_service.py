@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from noiseproof import AverageOverMissing
+from noiseproof.evaluation import missing_cost
 from noiseproof.serving import Served, http_app
 
 httpx = pytest.importorskip("httpx")
@@ -66,6 +67,13 @@ def test_notes_come_with_the_answer(client, served):
     notes = client.post("/predict", json=rows).json()["notes"]
     assert {note["kind"] for note in notes} == {n.kind for n in served.check(rows)}
     assert {"absent", "extra", "unreadable"} <= {note["kind"] for note in notes}
+
+
+def test_a_name_that_utf_8_cannot_hold_comes_back(client):
+    answer = client.post("/predict", content=rb'[{"a": 1.0, "b": 0, "\ud800": 3}]')
+    assert answer.status_code == 200
+    notes = json.loads(answer.content)["notes"]
+    assert ["\ud800"] in [note["columns"] for note in notes]
 
 
 def test_intervals(rng):
@@ -165,3 +173,56 @@ def test_a_model_that_takes_too_long_or_fails():
     assert failed.status_code == 500
     assert "no model today" in failed.json()["error"]
     assert client.post("/predict", json={"a": 0.0}).status_code == 200
+
+
+def _gauges(client):
+    found = {}
+    for line in client.get("/metrics").text.splitlines():
+        if line and not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            found[name] = float(value)
+    return found
+
+
+def test_metrics_tell_what_missing_values_cost(served, monkeypatch):
+    monkeypatch.setattr("noiseproof.serving.service._SECONDS", -1.0)
+    rng = np.random.default_rng(1)
+    client = Client(http_app(served, window=100))
+    rows = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    gone = rows.mask(rng.random(rows.shape) < [0.6, 0.1, 0.1])
+    before = _gauges(client)
+    assert not any(name.startswith("noiseproof_missing_cost{") for name in before)
+    for start in range(0, 300, 30):
+        part = gone[start : start + 30].astype(object)
+        part = part.where(part.notna(), None).to_dict("records")
+        assert client.post("/predict", json=part).status_code == 200
+    found = _gauges(client)
+    # whole requests, as few as hold the window
+    assert found["noiseproof_window_rows"] == 120
+    last = served.read(gone[-120:]).X.reset_index(drop=True)
+    expected = missing_cost(served.model, last)
+    assert found['noiseproof_estimated_score{scoring="accuracy"}'] == pytest.approx(
+        expected.score.value
+    )
+    assert found['noiseproof_missing_cost{scoring="accuracy"}'] == pytest.approx(
+        expected.cost.value
+    )
+    by_column = {
+        name: found[f'noiseproof_column_missing_cost{{column="{name}"}}']
+        for name in "abc"
+    }
+    assert max(by_column, key=by_column.get) == "a"
+    assert by_column["a"] == pytest.approx(expected.by_column["a"].value)
+
+
+def test_metrics_of_models_that_do_not_average_tell_no_cost(monkeypatch):
+    monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
+    model = LinearRegression().fit(table, table["a"])
+    client = Client(http_app(Served(model, table)))
+    assert client.post("/predict", json=[{"a": 1.0, "b": 2.0}]).status_code == 200
+    response = client.get("/metrics")
+    assert response.status_code == 200
+    assert "noiseproof_estimated_score{" not in response.text
+    assert client.get("/metrics").status_code == 200

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 import noiseproof
 from noiseproof.serving import Served
 
-pytest.importorskip("uvicorn")
+uvicorn = pytest.importorskip("uvicorn")
 pytestmark = pytest.mark.whole
 
 ROW = b'[{"a": 1.0, "b": null}]'
@@ -58,11 +58,15 @@ def running(path, *options):
 def wait_for(port):
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+        if accepts(port):
+            return
         time.sleep(0.05)
     raise AssertionError("The service does not listen.")
+
+
+def accepts(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def get(port, page):
@@ -123,7 +127,55 @@ def test_faults_of_clients_do_not_disturb_others(path):
         assert json.loads(get(port, "health"))["status"] == "ok"
 
 
-def test_no_accepted_request_is_lost_when_it_is_told_to_stop(path):
+FORGOTTEN = {"nothing": b"", "half a head": b"POST /predict HTT", "all": request()}
+
+
+@pytest.mark.parametrize("then", ["hangs up", "says no more", "waits"])
+@pytest.mark.parametrize("sent", FORGOTTEN.values(), ids=FORGOTTEN)
+def test_no_connection_is_kept_forever(sent, then, path):
+    """Or load balancers, which connect and hang up to see who listens, use up all."""
+    app = noiseproof.serving.http_app(noiseproof.load(path))
+    options = {"port": 0, "timeout_keep_alive": 1, "log_level": "error"}
+    options["http"] = noiseproof.serving.PatientHTTP
+    server = uvicorn.Server(uvicorn.Config(app, **options))
+
+    async def visit():
+        reader, writer = await asyncio.open_connection(*address(server))
+        writer.write(sent)
+        await until(lambda: server.server_state.connections)
+        if then == "hangs up":
+            writer.transport.abort()
+        elif then == "says no more":
+            writer.write_eof()
+        answer = b"" if then == "hangs up" else await reader.read()
+        await until(lambda: not server.server_state.connections)
+        writer.close()
+        return answer
+
+    async def served():
+        running = asyncio.create_task(server.serve())
+        async with asyncio.timeout(SECONDS):
+            await until(lambda: server.started)
+            answer = await visit()
+            server.should_exit = True
+            await running
+        return answer
+
+    answered = b" 200 " in asyncio.run(served())
+    assert answered == (sent == request() and then != "hangs up")
+
+
+def address(server):
+    return server.servers[0].sockets[0].getsockname()
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_accepted_request_is_lost_when_it_is_told_to_stop(path, workers):
     """Every request that the service began to read gets a whole answer."""
 
     async def client(port, stop):
@@ -159,13 +211,30 @@ def test_no_accepted_request_is_lost_when_it_is_told_to_stop(path):
         stop.set()
         return counted, done
 
-    with running(path) as (port, process):
+    with running(path, "--workers", workers) as (port, process):
         counted, done = asyncio.run(load(port, process))
         errors = process.communicate(timeout=SECONDS)[1].decode()
     assert sum(failed for _, failed in done) == 0
     assert sum(complete for complete, _ in done) > 8
     assert "Traceback" not in errors
     assert 'path="/predict",status="500"' not in counted
+
+
+def test_a_request_under_way_is_answered_as_the_last_of_its_connection(path):
+    with running(path) as (port, process), connect(port) as one:
+        one.sendall(request()[:-5])
+        get(port, "health")  # the beginning has been read
+        process.send_signal(signal.SIGTERM)
+        end = time.monotonic() + SECONDS
+        while accepts(port):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        one.sendall(request()[-5:])
+        answer = b"".join(iter(lambda: one.recv(65536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b" 200 " in head.partition(b"\r\n")[0]
+    assert b"connection: close" in head.lower()
+    assert json.loads(body)["predictions"] == [1]
 
 
 def test_workers_share_their_metrics(path):

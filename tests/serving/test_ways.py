@@ -2,33 +2,179 @@
 
 import asyncio
 import functools
+import json
+import re
 
 import numpy as np
 import pytest
-from arriving import (
-    CASES,
-    Answer,
-    as_frame,
-    as_records,
-    averaged,
-    check,
-    in_the_library,
-    table,
-)
+from arriving import CASES, Answer, Way, as_frame, as_records, averaged, table
 from sklearn.base import clone
 
 from noiseproof.io import save_mlflow
 from noiseproof.serving import RowsError, Served, http_app, to_onnx
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_library(name, served):
-    check(in_the_library, served, CASES[name])
+class CommandLine(Way):
+    """The model and the rows go through files."""
+
+    def __init__(self, served, run, model_file, folder):
+        super().__init__(served)
+        self.run, self.model_file, self.data = run, model_file, folder / "new.csv"
+
+    def ask(self, rows):
+        as_frame(rows).to_csv(self.data, index=False)
+        done = self.run("predict", self.model_file, self.data, "--json")
+        if done.code:
+            raise ValueError(done.err.strip().removeprefix("Error: "))
+        found = json.loads(done.out)
+        chances = [found[f"probability_{name}"] for name in self.served.classes_]
+        return Answer(np.transpose(chances), set(_printed_notes(done.err)))
 
 
+KINDS = {
+    "absent": "absent: missing in every row",
+    "extra": "ignored: training had no such column",
+    "unreadable": r"\d+ of \d+ values cannot be read .*",
+    "unseen": r"\d+ of \d+ values are words that training did not have .*",
+    "out of range": r"\d+ of \d+ values are far out of the range of training.*",
+    "missing": r"\d+% of the values are missing; in training \d+% were",
+}
+
+
+def _printed_notes(text):
+    """Notes as the command prints them: a table of columns and findings."""
+    for line in text.splitlines()[3:]:
+        names, _, finding = line.strip().partition("   ")
+        for kind, words in KINDS.items():
+            if re.fullmatch(words, finding.strip()):
+                yield kind, tuple(names.split(", "))
+
+
+class HTTP(Way):
+    """Rows and answers are JSON."""
+
+    def ask(self, rows):
+        answer = asyncio.run(self._post(as_records(rows)))
+        if answer.status_code == 422:
+            raise ValueError(answer.json()["error"])
+        found = answer.json()
+        notes = {(note["kind"], tuple(note["columns"])) for note in found["notes"]}
+        return Answer(found["probabilities"], notes)
+
+    async def _post(self, records):
+        httpx = pytest.importorskip("httpx")
+        transport = httpx.ASGITransport(http_app(self.served))
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await client.post("http://localhost/predict", json=records)
+
+
+class MLflow(Way):
+    """It answers with a table only, so the notes are those of the library."""
+
+    def __init__(self, served, model):
+        super().__init__(served)
+        self.model = model
+
+    def ask(self, rows):
+        from mlflow.exceptions import MlflowException
+
+        try:
+            found = self.model.predict(as_frame(rows))
+        except MlflowException as error:
+            raise ValueError(error.message) from error
+        chances = [found[f"probability_{name}"] for name in self.served.classes_]
+        return Answer(np.transpose(chances), self.notes(rows))
+
+    def sentence(self, sentence):
+        """MLflow removes the columns that the model does not know."""
+        return re.sub("; got .*", ".", sentence)
+
+
+class ONNX(Way):
+    """A graph has typed inputs: `Served.read` makes them of what arrives.
+
+    ONNX has no type for times, so the model goes without that column.
+    """
+
+    close = 1e-5
+
+    def __init__(self, served, session):
+        super().__init__(served)
+        self.session = session
+
+    def ask(self, rows):
+        rows = as_frame(rows).drop(columns="shift", errors="ignore")
+        X, inputs = self.served.read(rows).X, {}
+        for wanted in self.session.get_inputs():
+            column = X[wanted.name]
+            if "string" in wanted.type:
+                cells = column.fillna("").to_numpy(dtype=object)
+            else:
+                cells = column.to_numpy(dtype=np.float64)
+            inputs[wanted.name] = cells[:, None]
+        [found] = self.session.run(["probabilities"], inputs)
+        return Answer(found, self.notes(rows))
+
+
+@pytest.fixture(scope="session")
+def mlflow_model(tmp_path_factory):
+    pyfunc = pytest.importorskip("mlflow.pyfunc")
+    folder = tmp_path_factory.mktemp("mlflow") / "model"
+    save_mlflow(averaged(), folder)
+    return pyfunc.load_model(str(folder))
+
+
+@functools.cache
+def without_times():
+    """The same model without its column of times."""
+    model, X = averaged().model, table()
+    y = model.predict(X)
+    X = X.drop(columns="shift")
+    return Served(clone(model).fit(X, y), X, target="diagnosis")
+
+
+@pytest.fixture(scope="session")
+def onnx_session(tmp_path_factory):
+    runtime = pytest.importorskip("onnxruntime")
+    path = tmp_path_factory.mktemp("onnx") / "model.onnx"
+    to_onnx(without_times(), path)
+    return runtime.InferenceSession(path)
+
+
+@pytest.fixture
+def library(served):
+    return Way(served)
+
+
+@pytest.fixture
+def command_line(served, run, model_file, tmp_path):
+    return CommandLine(served, run, model_file, tmp_path)
+
+
+@pytest.fixture
+def http(served):
+    pytest.importorskip("starlette")
+    return HTTP(served)
+
+
+@pytest.fixture
+def mlflow(served, mlflow_model):
+    return MLflow(served, mlflow_model)
+
+
+@pytest.fixture
+def onnx(onnx_session):
+    return ONNX(without_times(), onnx_session)
+
+
+OFTEN = ["library", "command_line", "http", "onnx"]
+MARKS = [pytest.mark.whole, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("way", [*OFTEN, pytest.param("mlflow", marks=MARKS)])
 @pytest.mark.parametrize("name", CASES)
-def test_command_line(name, served, by_command):
-    check(by_command, served, CASES[name])
+def test_same_answer_or_same_sentence(name, way, request):
+    request.getfixturevalue(way).check(CASES[name])
 
 
 STRICT = [name for name, case in CASES.items() if case.notes]
@@ -45,89 +191,3 @@ def test_strict_says_the_same_in_the_library_and_on_the_command_line(
     done = run("predict", model_file, tmp_path / "new.csv", "--strict")
     assert (done.code, done.out) == (1, "")
     assert done.err == f"Error: {raised.value}\n"
-
-
-def over_http(served, rows):
-    httpx = pytest.importorskip("httpx")
-
-    async def ask():
-        transport = httpx.ASGITransport(http_app(served))
-        async with httpx.AsyncClient(transport=transport) as client:
-            address = "http://localhost/predict"
-            return await client.post(address, json=as_records(rows))
-
-    answer = asyncio.run(ask())
-    if answer.status_code == 422:
-        raise ValueError(answer.json()["error"])
-    found = answer.json()
-    notes = {(note["kind"], tuple(note["columns"])) for note in found["notes"]}
-    return Answer(found["probabilities"], notes)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_http(name, served):
-    pytest.importorskip("starlette")
-    check(over_http, served, CASES[name])
-
-
-@pytest.fixture(scope="module")
-def by_mlflow(tmp_path_factory):
-    """MLflow returns a table only, so the notes are those of the library."""
-    pyfunc = pytest.importorskip("mlflow.pyfunc")
-    folder = tmp_path_factory.mktemp("mlflow") / "model"
-    save_mlflow(averaged(), folder)
-    model = pyfunc.load_model(str(folder))
-
-    def ask(served, rows):
-        found = model.predict(as_frame(rows))
-        chances = [found[f"probability_{name}"] for name in served.classes_]
-        return Answer(np.transpose(chances), in_the_library(served, rows).notes)
-
-    return ask
-
-
-@pytest.mark.whole
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", CASES)
-def test_mlflow(name, served, by_mlflow):
-    refused = CASES[name].refused
-    if refused:  # MLflow takes columns away that the model does not know
-        with pytest.raises(RowsError, match="not the table of the model"):
-            by_mlflow(served, CASES[name].rows)
-        return
-    check(by_mlflow, served, CASES[name])
-
-
-@functools.cache
-def without_times():
-    """The same model without its column of times, which ONNX has no type for."""
-    model, X = averaged().model, table()
-    y = model.predict(X)
-    X = X.drop(columns="shift")
-    return Served(clone(model).fit(X, y), X, target="diagnosis")
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    runtime = pytest.importorskip("onnxruntime")
-    path = tmp_path_factory.mktemp("onnx") / "model.onnx"
-    to_onnx(without_times(), path)
-    return runtime.InferenceSession(path)
-
-
-@pytest.mark.parametrize("name", [n for n in CASES if not CASES[n].refused])
-def test_onnx(name, session):
-    """A graph has typed inputs: `Served.read` makes them of what arrives."""
-    served = without_times()
-    arrived = served.read(as_frame(CASES[name].rows).drop(columns="shift"))
-    inputs = {}
-    for wanted in session.get_inputs():
-        column = arrived.X[wanted.name]
-        if "string" in wanted.type:
-            cells = column.fillna("").to_numpy(dtype=object)
-        else:
-            cells = column.to_numpy(dtype=np.float64)
-        inputs[wanted.name] = cells[:, None]
-    [found] = session.run(["probabilities"], inputs)
-    wanted = served.predict_proba(arrived)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)

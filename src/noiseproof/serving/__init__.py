@@ -18,7 +18,7 @@ from noiseproof.serving.onnx import to_onnx
 from noiseproof.serving.served import Arrived, Served
 
 if TYPE_CHECKING:
-    from noiseproof.serving.service import HalfOpenHTTP as HalfOpenHTTP
+    from noiseproof.serving.service import PatientHTTP as PatientHTTP
     from noiseproof.serving.service import http_app
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "to_onnx",
 ]
 
-_NEED_MORE_PACKAGES = ("http_app", "HalfOpenHTTP")
+_NEED_MORE_PACKAGES = ("http_app", "PatientHTTP")
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,8 @@ def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
     Frames, dictionaries and records have names; the columns of an array are those of
     training, by position.
     """
+    if hasattr(rows, "collect"):
+        rows = rows.collect()  # a lazy frame of polars
     if hasattr(rows, "to_dict") and hasattr(rows, "index") and np.ndim(rows) == 1:
         rows = rows.to_dict()  # a row of a frame of pandas
     if hasattr(rows, "columns") or hasattr(rows, "column_names"):

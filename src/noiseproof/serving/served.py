@@ -267,13 +267,17 @@ class Served:
         """
         return self.read(rows).notes
 
-    def read(self, rows: Any) -> Arrived:
+    def read(self, rows: Any, *, extra_removed: bool = False) -> Arrived:
         """Read rows once, for several of the other methods.
 
         Parameters
         ----------
         rows : data frame, dict, list of dict, array or Arrived
             Rows as they arrive.
+        extra_removed : bool, default=False
+            Whether something else has removed the columns that training did not have,
+            as MLflow does. They cannot tell then that this is another table, so a
+            quarter of the columns of training must be there.
 
         Returns
         -------
@@ -288,7 +292,7 @@ class Served:
         there = [column for column in self.columns if column.name in given]
         known = {self.target, *self.names}
         extra = [name for name in given if name not in known]
-        self._refuse_others(len(there), extra)
+        self._refuse_others(len(there), extra, extra_removed)
         if not n:
             raise RowsError("There are no rows.")
         readings = list(self._readings(given, n))
@@ -301,16 +305,16 @@ class Served:
         for column in self.columns:
             yield column.read(given.get(column.name, [None] * n))
 
-    def _refuse_others(self, there: int, extra: list[str]) -> None:
+    def _refuse_others(self, there: int, extra: list[str], removed: bool) -> None:
         """One sentence if this is hardly the table that the model was trained on."""
-        share = there / len(self.columns)
-        if share >= _FEW or (share >= _HARDLY and len(extra) <= there):
+        share, few = there / len(self.columns), len(extra) <= there and not removed
+        if share >= _FEW or (share >= _HARDLY and few):
             return
         found = f"only {there}" if there else "none"
         raise RowsError(
             f"This is not the table of the model: of its {len(self.columns)} columns "
             f"{found} {'is' if there < 2 else 'are'} there. It was trained on "
-            f"{_quoted(self.names)}; got {_quoted(extra) or 'no other columns'}."
+            f"{_quoted(self.names)}{f'; got {_quoted(extra)}' if extra else ''}."
         )
 
     def _read_sparse(self, rows: Any) -> Arrived:

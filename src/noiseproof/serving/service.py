@@ -7,16 +7,21 @@ import json
 import logging
 import os
 import time
+import warnings
+from collections import deque
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from noiseproof._docs import shared_docs
+from noiseproof._private import _safe_indexing
 from noiseproof._version import __version__
+from noiseproof.evaluation import missing_cost
 from noiseproof.serving.arrivals import RowsError
 from noiseproof.serving.served import Arrived, Served
 from noiseproof.tables import Note
@@ -50,6 +55,8 @@ _OPTIONS: dict[str, Any] = {  # beside the rows of a request, and what they may 
     "interval": lambda value: isinstance(value, float) and 0 < value < 1,
     "strict": lambda value: isinstance(value, bool),
 }
+_LEAST = 50  # rows in the window, or nothing is estimated
+_SECONDS = 30.0  # for which an estimate is good enough
 _LOG = logging.getLogger("noiseproof.serving")
 
 
@@ -60,13 +67,16 @@ def http_app(
     max_bytes: int = 16 * 2**20,
     max_rows: int = 10_000,
     max_seconds: float = 30.0,
+    window: int = 1000,
 ) -> Starlette:
     """Return an ASGI application that answers for a served model over HTTP.
 
     - `POST /predict`: predictions, probabilities or intervals, and notes on the rows.
     - `GET /contract`: JSON Schema of a row, with what is known about each column.
     - `GET /health`: whether the service works, and its version.
-    - `GET /metrics`: counts and times for Prometheus.
+    - `GET /metrics`: counts and times for Prometheus, and for models that average over
+      missing values the estimated score of the last rows and what their missing values
+      cost (see `noiseproof.evaluation.missing_cost`).
 
     The body of `/predict` is a record (a JSON object with a value for each column), a
     list of records, or `{"rows": records, "interval": 0.9, "strict": false}`. `null`
@@ -84,6 +94,9 @@ def http_app(
         The largest number of rows in a request.
     max_seconds : float, default=30.0
         The longest time to read a body, and the longest time to wait for an answer.
+    window : int, default=1000
+        The number of last rows, kept in memory, whose score and costs are estimated
+        when `/metrics` is read, at most every 30 seconds; 0 estimates nothing.
 
     Returns
     -------
@@ -105,7 +118,8 @@ def http_app(
 
     It runs in any ASGI server, such as `uvicorn.run(app)`.
     """
-    service = _Service(served, _Limits(max_bytes, max_rows, max_seconds))
+    limits = _Limits(max_bytes, max_rows, max_seconds, window)
+    service = _Service(served, limits)
     return Starlette(
         routes=[
             Route("/predict", service.predict, methods=["POST"]),
@@ -125,6 +139,7 @@ class _Limits:
     max_bytes: int
     max_rows: int
     max_seconds: float
+    window: int
 
 
 class _Service:
@@ -133,6 +148,7 @@ class _Service:
     def __init__(self, served: Served, limits: _Limits):
         self.served, self.limits = served, limits
         self.counters = _Metrics(served)
+        self.last = _LastRows(served, limits.window)
         self.pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="predict")
 
     async def predict(self, request: Request) -> Response:
@@ -148,7 +164,7 @@ class _Service:
         # what no thread has begun when time is up is cancelled, and takes no more time
         future = asyncio.get_running_loop().run_in_executor(self.pool, work)
         found = await self._within_time(future, 503, "The answer takes longer")
-        return JSONResponse(found)
+        return _JSON(found)
 
     def _answer(self, rows: list[Any], **options: Any) -> dict[str, Any]:
         """Predictions and notes as JSON has them."""
@@ -159,6 +175,7 @@ class _Service:
         except RowsError as error:
             raise HTTPException(422, str(error)) from error
         self.counters.count_rows(served.names, arrived)
+        self.last.add(arrived)
         answer: dict[str, Any] = {"predictions": found}
         if "interval" in options:
             answer["predictions"], answer["intervals"] = found
@@ -198,15 +215,79 @@ class _Service:
 
     async def contract(self, request: Request) -> Response:
         """The JSON Schema of a row."""
-        return JSONResponse(self.served.json_schema())
+        return _JSON(self.served.json_schema())
 
     async def health(self, request: Request) -> Response:
         """That the service works; it does as soon as it answers."""
-        return JSONResponse({"status": "ok", "noiseproof": __version__})
+        return _JSON({"status": "ok", "noiseproof": __version__})
 
     async def metrics(self, request: Request) -> Response:
         """Counts and times in the text format of Prometheus."""
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self.pool, self.last.cost)
+        self.counters.show_costs(found)
         return Response(self.counters.exposition(), media_type=CONTENT_TYPE_LATEST)
+
+
+class _JSON(JSONResponse):
+    """JSON in ASCII, since a name can hold half of a surrogate pair."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+class _LastRows:
+    """The last rows that were predicted, and what their missing values cost."""
+
+    def __init__(self, served: Served, size: int):
+        self.model, self.size = served.model, size
+        self._parts: deque[Any] = deque()
+        self._n, self._added, self._shown = 0, 0, 0
+        self._lock, self._time = Lock(), -np.inf
+        self._found: Any = None
+
+    def add(self, arrived: Arrived) -> None:
+        """Keep the rows of a request, and drop the oldest beyond the window."""
+        if not self.size or not hasattr(arrived.X, "shape"):
+            return
+        n = arrived.X.shape[0]
+        part = _safe_indexing(arrived.X, np.arange(max(0, n - self.size), n))
+        with self._lock:
+            self._parts.append(part)
+            self._n += part.shape[0]
+            self._added += n
+            while self._n - self._parts[0].shape[0] >= self.size:
+                self._n -= self._parts.popleft().shape[0]
+
+    def cost(self) -> Any:
+        """The latest estimate; None if there is none."""
+        with self._lock:
+            late = time.monotonic() - self._time > _SECONDS
+            if self._n < _LEAST or not late or self._added == self._shown:
+                return self._found
+            self._time, self._shown = time.monotonic(), self._added
+            rows = _stacked(list(self._parts))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._found = missing_cost(self.model, rows)
+        except TypeError as error:  # the model cannot tell, and never will
+            _LOG.info("No costs of missing values: %s", error)
+            self.size, self._found = 0, None
+        return self._found
+
+
+def _stacked(parts: list[Any]) -> Any:
+    """Tables of one kind, one below the other."""
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    if hasattr(parts[0], "iter_columns"):
+        import polars as pl
+
+        return pl.concat(parts)
+    return np.concatenate(parts)
 
 
 class _Counting:
@@ -233,15 +314,50 @@ class _Counting:
             self.counters.count_request(scope["path"], status, seconds)
 
 
-class HalfOpenHTTP(H11Protocol):
-    """HTTP for uvicorn in which a client that has said all still gets its answer.
+class PatientHTTP(H11Protocol):
+    """HTTP for uvicorn that loses no request, and waits for none forever.
 
-    uvicorn hangs up when the client closes its side of the connection.
+    uvicorn hangs up when a client closes its side of the connection, though its answer
+    is under way; it waits without limit for the head of a request; and when it stops,
+    its last answer does not say that the connection ends.
     """
 
+    def connection_made(self, transport: Any) -> None:
+        """Wait for a request as long as a connection is kept open after an answer."""
+        super().connection_made(transport)
+        self._limit = self._limited(None)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        answered = self.cycle
+        super().on_response_complete()
+        self._limit.cancel()
+        self._limit = self._limited(answered)
+
+    def _limited(self, last: Any) -> asyncio.TimerHandle:
+        """Close the connection unless another request than the last one comes."""
+
+        def close() -> None:
+            if self.cycle is last:
+                self.transport.close()
+
+        return self.loop.call_later(self.timeout_keep_alive, close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._limit.cancel()
+        super().connection_lost(exc)
+
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Keep the connection open for the answer; a timeout closes it."""
-        return True
+        """Keep the connection open for an answer that is under way."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def shutdown(self) -> None:
+        """Close the connection, after the answer that is under way."""
+        if self.cycle is not None and not self.cycle.response_started:
+            last = (b"connection", b"close")
+            self.cycle.default_headers = [*self.cycle.default_headers, last]
+        super().shutdown()
 
 
 class _Metrics:
@@ -271,6 +387,42 @@ class _Metrics:
             for fact, shown in known.items():
                 if clause[fact] is not None:
                     shown.labels(name).set(clause[fact])
+
+        self._add_estimates()
+
+    def _add_estimates(self) -> None:
+        """What missing values cost, as the last estimate has it."""
+        now = partial(
+            Gauge, registry=self._registry, namespace="noiseproof",
+            multiprocess_mode="mostrecent",
+        )  # fmt: skip
+        what = "of the last rows, without labels"
+        self._estimates = {
+            "score": now("estimated_score", f"Score {what}.", ["scoring"]),
+            "complete_score": now(
+                "estimated_complete_score", f"With nothing missing, {what}.",
+                ["scoring"],
+            ),
+            "cost": now("missing_cost", f"Cost of missing values {what}.", ["scoring"]),
+        }  # fmt: skip
+        self._by_column = now(
+            "column_missing_cost", f"Cost of a column's missing values {what}.",
+            ["column"],
+        )  # fmt: skip
+        self._window = now("window_rows", "Rows that costs are estimated for.")
+        self._doubts = now("missing_cost_warnings", "Why costs may be wrong.")
+
+    def show_costs(self, found: Any) -> None:
+        """Show an estimate for the last rows, if there is one."""
+        if found is None:
+            return
+        for name, gauge in self._estimates.items():
+            gauge.labels(found.scoring).set(getattr(found, name).value)
+        self._by_column.clear()
+        for column, one in found.by_column.items():
+            self._by_column.labels(column).set(one.value)
+        self._window.set(found.n_rows)
+        self._doubts.set(len(found.warnings))
 
     def count_request(self, path: str, status: int, seconds: float) -> None:
         path = path if path in _PATHS else "other"  # strangers may invent paths
@@ -332,11 +484,11 @@ def _described(note: Note) -> dict[str, Any]:
 
 async def _refusal(request: Request, error: Any) -> Response:
     """One sentence, whatever was wrong with a request."""
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    return _JSON({"error": error.detail}, error.status_code, error.headers)
 
 
 async def _failure(request: Request, error: Exception) -> Response:
     """An error of the model or of the service; the log has the rest."""
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     sentence = f"The service failed: {type(error).__name__}: {error}"
-    return JSONResponse({"error": sentence}, 500)
+    return _JSON({"error": sentence}, 500)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from noiseproof.estimators import NEGLIGIBLE, TIE, TINY, gaussian_points
+from noiseproof.estimators import NEGLIGIBLE, TIE, TINY, Leaving, gaussian_points
 from noiseproof.serving.onnx.answers import LINKS, Answer, Ask
 from noiseproof.serving.onnx.conditionals import FILLS, draws, n_draws_of, of_scores
 from noiseproof.serving.onnx.graph import (
@@ -30,16 +30,52 @@ _SMALL = 1e-12  # added to eigenvalues, as a share of their sum
 def averaged(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
     """`AverageOverMissing._answer`: complete rows as they are, others by averages."""
     law, linear = model.conditional_, model.linear_
+    if model.treatments_ is not None:
+        return _treated(model, rows, method, ask)
+    left: Any = []
+    if isinstance(law, Leaving):
+        law, left = law.conditional_, law.columns
     if type(law) not in FILLS:
         raise TypeError(
             f"The conditional {type(law).__name__} cannot be written to ONNX; use "
             "Donors or JointGaussian."
         )
     codes, holes = codes_of(law.cells_, rows)
-    gaps = holes.any(1)
+    stays = np.isin(np.arange(len(law.cells_.means)), left)
+    gaps = holes.any(1) & (codes.isnan() & ~stays).any(1)
     if linear is not None and (method != "predict_proba" or linear["link"] is not None):
         return _in_closed_form(model, rows, method, ask, codes, gaps)
-    return _by_draws(model, rows, method, ask, codes, gaps)
+    return _by_draws(model, law, rows, method, ask, codes, gaps, stays)
+
+
+def _treated(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
+    """`Treatments.answer`: several members, with weights by what is missing."""
+    treated, law = model.treatments_, model.conditional_
+    holes = codes_of(law.cells_, rows)[1]
+    gaps, spare = holes.any(1), _typical_row(law, rows)
+    groups = _Groups([~gaps, gaps])
+    whole = Rows.stacked([rows.compress(~gaps), spare])
+    own = ask(model.estimator_, whole, method)
+    missing = holes.compress(gaps).double()
+    patterns = treated.patterns.astype(np.float64)
+    apart = missing.sum(1) + patterns.sum(axis=1)[None] - (missing @ patterns.T) * 2.0
+    seen = (-apart).max(1) >= -treated.reach
+    some = Rows.stacked([rows.compress(gaps), spare])
+    mean: Any = 0.0
+    for name, member in treated.members.items():
+        weights = [float(of.get(name, 0.0)) for of in (treated.seen, treated.new)]
+        if not any(weights):
+            continue
+        values = ask(member, some, method).values.double().first(groups.counts[1])
+        graph = values.graph
+        mean = values * seen.where(*map(graph.constant, weights)) + mean
+    found = groups.joined([own.values.double().first(groups.counts[0]), mean])
+    if own.places is None:
+        return Answer(found)
+    one = method == "decision_function" and len(model.classes_) == 2
+    width = 1 if one else len(model.classes_)
+    places = [own.places.first(groups.counts[0]), _best_places(mean, width)]
+    return Answer(found, groups.joined(places))
 
 
 def _in_closed_form(
@@ -73,24 +109,34 @@ def _in_closed_form(
 
 
 def _by_draws(
-    model: Any, rows: Rows, method: str, ask: Ask, codes: Tensor, gaps: Tensor
+    model: Any,
+    law: Any,
+    rows: Rows,
+    method: str,
+    ask: Ask,
+    codes: Tensor,
+    gaps: Tensor,
+    stays: Any,
 ) -> Answer:
     """`Averager._moments`: means of the answers for the draws of each row.
 
     The model sees the complete rows and all draws at once. A row of which nothing is
     observed gets what the whole distribution of training says, which is a constant.
     """
-    law, cells = model.conditional_, model.conditional_.cells_
+    cells = law.cells_
     drawn = gaps & (~codes.isnan()).any(1)
     groups = _Groups([~gaps, drawn, gaps & ~drawn])
     k, width = n_draws_of(law, model.n_draws), len(cells.means)
     filled, weights = _if_any(
         drawn, lambda: draws(law, codes.compress(drawn), k), [(0, k, width), (0, k)]
     )
+    if stays.any():  # in `Leaving.draws`
+        left = codes.compress(drawn).isnan() & stays
+        filled = left.insert(1).where(np.nan, filled)
     of_draws = table_of(cells, filled.reshape(-1, width), rows)
     asked = [rows.compress(~gaps), of_draws, _typical_row(law, rows)]
     answer = ask(model.estimator_, Rows.stacked(asked), method)
-    nothing, place = _of_nothing(model, rows, method)
+    nothing, place = _of_nothing(model, cells, rows, method)
     n_whole, n_drawn, n_empty = groups.counts
     values = answer.values.double()
     theirs = values.after(n_whole).first(n_drawn * k)
@@ -148,9 +194,9 @@ def _typical_row(law: Any, rows: Rows) -> Rows:
     return table_of(cells, rows.graph.constant(typical[None]), rows)
 
 
-def _of_nothing(model: Any, rows: Rows, method: str) -> tuple[Any, int]:
+def _of_nothing(model: Any, cells: Any, rows: Rows, method: str) -> tuple[Any, int]:
     """What the model says about a row of which nothing is observed: values, place."""
-    row = empty_row(model.conditional_.cells_, rows)
+    row = empty_row(cells, rows)
     values = np.asarray(getattr(model, method)(row), dtype=np.float64).reshape(1, -1)
     if not is_classifier(model):
         return values, -1

@@ -98,7 +98,7 @@ def _donors(law: Donors, n_draws: int, codes: Tensor) -> list[Tensor]:
     """`Donors._fill`: rows of training that agree with what is observed."""
     places, squares, edge = _nearest(law, codes, n_draws)
     weights = _weights(squares, edge, law.bandwidth_)
-    theirs = codes.graph.constant(law.rows_).take(places)
+    theirs = codes.graph.constant(law.rows_).double().take(places)
     if law.corrected:
         apart = _donor_features(law, codes).insert(1) - _donor_features(law, theirs)
         theirs = _corrected(law, theirs, _observed(law.cells_, codes), apart)
@@ -138,7 +138,7 @@ def _squares(law: Donors, codes: Tensor, grid: float) -> Tensor:
     Z = Z.at_least(-largest).at_most(largest)
 
     def reference() -> Tensor:
-        X = rint(_donor_features(law, graph.constant(law.rows_), grid))
+        X = rint(_donor_features(law, graph.constant(law.rows_).double(), grid))
         return concat([X * X, X], axis=1)
 
     graph: Graph = codes.graph

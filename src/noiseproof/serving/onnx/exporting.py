@@ -10,6 +10,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._atomic import PathLike, atomic_write, check_output
+from noiseproof._conformal import Calibration
+from noiseproof._contents import kept_rows, parts, replaced
 from noiseproof._docs import shared_docs
 from noiseproof._version import __version__
 from noiseproof.estimators import shares
@@ -50,7 +52,8 @@ def to_onnx(model: Any, path: PathLike, *, dtype: str = "float32") -> None:
         search.
     path : str or path
         The file to create or to replace, such as `model.onnx`. It is written whole or
-        not at all. With `Donors` it contains training rows.
+        not at all. With `Donors`, support vectors or nearest neighbours it contains
+        training rows.
     dtype : {"float32", "float64"}, default="float32"
         The type of `X`. The graph answers as the model does for an array of this type.
 
@@ -115,7 +118,7 @@ def _content(model: Any, dtype: Any) -> bytes:
     from noiseproof.serving.onnx.graph import Graph
     from noiseproof.serving.onnx.inputs import declared
     from noiseproof.serving.onnx.models import method_of, translate
-    from noiseproof.serving.onnx.trials import fed, laws_of, trial
+    from noiseproof.serving.onnx.trials import fed, trial
 
     graph, method = Graph(), method_of(model)
     rows = declared(graph, model, dtype)
@@ -123,8 +126,7 @@ def _content(model: Any, dtype: Any) -> bytes:
     table, wanted = trial(model, rows, method)
     proto = graph.model(_outputs(model, answer, method, wanted, rows))
     proto.producer_name, proto.producer_version = "noiseproof", __version__
-    kept = any(law.keeps_rows for law in laws_of(model))
-    about = {"contains_training_rows": "yes" if kept else "no"}
+    about = {"contains_training_rows": "yes" if _keeps_rows(model) else "no"}
     onnx.helper.set_model_props(proto, _ABOUT | about)
     if proto.ByteSize() > _LARGEST:
         raise ValueError(
@@ -136,6 +138,12 @@ def _content(model: Any, dtype: Any) -> bytes:
     found = session_of(content).run(None, fed(table, rows))[-1]
     _check_answers(found, wanted, method, type(model).__name__)
     return content
+
+
+def _keeps_rows(model: Any) -> bool:
+    """Whether training rows are in the graph, which has no prediction intervals."""
+    calibrations = (p for p in parts(model) if isinstance(p, Calibration))
+    return kept_rows(replaced(model, {id(p): None for p in calibrations})) is not None
 
 
 def _outputs(

@@ -96,7 +96,7 @@ class Tensor:
         """Whether entries are equal."""
         return self._with("Equal", other, _TRUTH)
 
-    def __and__(self, other: Tensor) -> Tensor:
+    def __and__(self, other: Any) -> Tensor:
         return self._with("And", other)
 
     def __invert__(self) -> Tensor:

@@ -12,7 +12,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from noiseproof._private import chosen_columns
-from noiseproof.estimators import AverageOverMissing, CorruptedCopies, VirtualExamples
+from noiseproof.estimators import (
+    AverageOverMissing,
+    ConformalRegressor,
+    CorruptedCopies,
+    VirtualExamples,
+)
 from noiseproof.serving.onnx.graph import Graph
 from noiseproof.serving.onnx.rows import Rows, are_flags, number_of, texts_of
 from noiseproof.tables import TableEncoder
@@ -21,14 +26,14 @@ Columns = dict[str, bool]  # names, and whether the column holds text
 
 
 def opened(model: Any) -> Any:
-    """The model inside of what only holds one: served, frozen, found by a search."""
+    """The model that answers: served, frozen, found by a search, given intervals."""
     if hasattr(model, "model") and hasattr(model, "contract"):  # a `Served`
         return opened(model.model)
     if isinstance(model, FrozenEstimator):
         return opened(model.estimator)
     if hasattr(model, "best_estimator_"):
         return opened(model.best_estimator_)
-    if isinstance(model, CorruptedCopies | VirtualExamples):
+    if isinstance(model, CorruptedCopies | VirtualExamples | ConformalRegressor):
         return opened(getattr(model, "estimator_", None))
     return model
 

@@ -86,15 +86,18 @@ def _codes_of_column(column: Tensor, words: Any) -> tuple[Tensor, Tensor]:
 
 
 def table_of(cells: Any, codes: Tensor, like: Rows) -> Rows:
-    """`Cells.table`: rows with these codes (n, d), of which none is NaN."""
+    """`Cells.table`: rows with these codes (n, d)."""
     if like.names is None:
         return replace(like, parts=(codes.cast(like.dtype),))
     parts = []
     for j, words in enumerate(cells.words):
         column = codes.take([j], axis=1)
         if words is not None:
-            values = words.astype(np.float64) if are_flags(words) else texts_of(words)
-            column = codes.graph.constant(values).take(column.cast(np.int64))
+            flags, missing = are_flags(words), column.isnan()
+            values = words.astype(np.float64) if flags else texts_of(words)
+            places = missing.where(0.0, column).cast(np.int64)
+            column = codes.graph.constant(values).take(places)
+            column = missing.where(np.nan if flags else "", column)
         parts.append(column)
     return replace(like, parts=tuple(parts))
 

@@ -15,6 +15,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from noiseproof.estimators import Indicators
 from noiseproof.serving.onnx.foreign import transformed
 from noiseproof.serving.onnx.graph import Tensor, concat
 from noiseproof.serving.onnx.inputs import opened
@@ -33,6 +34,8 @@ def transform(step: Any, rows: Rows) -> Rows:
         return rows
     if isinstance(step, TableEncoder):
         return _encoded(step, rows)
+    if isinstance(step, Indicators):
+        return _indicated(step, rows)
     if isinstance(step, SimpleImputer) and _fills_numbers(step, rows):
         X = rows.matrix()
         return Rows((X.isnan().where(step.statistics_, X),))
@@ -41,6 +44,21 @@ def transform(step: Any, rows: Rows) -> Rows:
     if type(step) in _SCALERS and not getattr(step, "clip", False):
         return Rows((_scaled(step, rows.matrix()),))
     return transformed(step, rows)
+
+
+def _indicated(step: Indicators, rows: Rows) -> Rows:
+    """`Indicators.transform`: columns that say where others are missing."""
+    if rows.names is None:
+        X = rows.matrix()
+        missing = X.take(step.columns, axis=1).isnan()
+        return Rows((concat([X, missing.cast(X.dtype)], axis=1),))
+    names = [rows.names[column] for column in step.columns]
+    columns = [rows.column(name) for name in names]
+    new = [look_up(x, [""]) >= 0 if x.is_text else x.isnan() for x in columns]
+    return Rows(
+        (*rows.parts, *(missing.double() for missing in new)),
+        (*rows.names, *(f"{name} is missing" for name in names)),
+    )
 
 
 def _fills_numbers(step: Any, rows: Rows) -> bool:

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import VotingClassifier, VotingRegressor
-from sklearn.pipeline import Pipeline
 
 from noiseproof.estimators import AverageOverMissing
-from noiseproof.serving.onnx.inputs import opened, reader_of
+from noiseproof.serving.onnx.inputs import reader_of
 from noiseproof.serving.onnx.rows import Rows
 from noiseproof.tables import written
 
 Array = NDArray[Any]
 
 _ROWS, _COMPLETE, _RATE = 24, 6, 0.4  # rows, some of them complete, and missing values
-
-
-def laws_of(model: Any) -> Iterator[Any]:
-    """The conditionals in a model."""
-    model = opened(model)
-    if isinstance(model, AverageOverMissing):
-        yield model.conditional_
-    elif isinstance(model, VotingClassifier | VotingRegressor):
-        for member in model.estimators_:
-            yield from laws_of(member)
-    elif isinstance(model, Pipeline):
-        yield from laws_of(model.steps[-1][1])
 
 
 def trial(model: Any, rows: Rows, method: str) -> tuple[Any, Array]:
