@@ -18,7 +18,7 @@ from experiments import EXPERIMENTS  # noqa: E402
 from experiments.pages import FAILS, HOLDS  # noqa: E402
 
 PAGE, KEPT = HERE / "RESULTS.md", HERE / "results"
-SUFFIXES = (".md", ".csv", ".png")
+SUFFIXES = (".md", ".csv", ".png", "-ranks.png")
 
 
 def page(folder: Path = KEPT) -> str:
@@ -28,7 +28,8 @@ def page(folder: Path = KEPT) -> str:
         for name in EXPERIMENTS
         if (folder / f"{name}.md").is_file()
     }
-    return "\n".join([HEAD, *index(pages), "", *map(section, pages, pages.values())])
+    sections = (section(name, text, folder) for name, text in pages.items())
+    return "\n".join([HEAD, *index(pages), "", *sections])
 
 
 HEAD = """\
@@ -60,9 +61,11 @@ def index(pages: dict[str, str]) -> list[str]:
     return lines
 
 
-def section(name: str, text: str) -> str:
-    """A page with links to its plot and its numbers."""
-    return f"{text}\n![{name}](results/{name}.png)\n\n[CSV](results/{name}.csv)\n"
+def section(name: str, text: str, folder: Path) -> str:
+    """A page with links to its plots and its numbers."""
+    stems = [s for s in (name, f"{name}-ranks") if (folder / f"{s}.png").is_file()]
+    plots = "\n\n".join(f"![{stem}](results/{stem}.png)" for stem in stems)
+    return f"{text}\n{plots}\n\n[CSV](results/{name}.csv)\n"
 
 
 def keep(folder: Path) -> None:

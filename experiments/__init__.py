@@ -39,6 +39,9 @@ _NAMES = (
     "harms",
     "beyond",
     "outages",
+    "vanishing",
+    "holes",
+    "cost",
 )
 
 

@@ -18,6 +18,13 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from experiments.images import read_images
 from experiments.series import Series, days
+from experiments.tables import (
+    TABFSBENCH,
+    TARGETS,
+    WITH_HOLES,
+    read_mlbench,
+    read_tabfsbench,
+)
 from noiseproof.datasets import (
     PAIRS,
     Texts,
@@ -29,7 +36,6 @@ from noiseproof.datasets import (
 )
 
 KEEL = ("vehicle", "phoneme", "segment", "satimage", "penbased")
-_TABFSBENCH = "TabFSBench (Cheng et al., ICML 2025)"
 _BADNESS = {"Clear,": 0, "Mist": 1, "Light": 2, "Heavy": 3}  # of the sky
 _AMAZON = "Blitzer et al. 2007, multi-domain sentiment data"
 
@@ -136,7 +142,7 @@ def _keel(name: str) -> Rows:
 
 def _columns(name: str) -> dict[str, Any]:
     """Columns of a table of TabFSBench, as text."""
-    with lzma.open(data_file(f"tabfsbench/{name}.csv.xz", _TABFSBENCH), "rt") as file:
+    with lzma.open(data_file(f"tabfsbench/{name}.csv.xz", TABFSBENCH), "rt") as file:
         head, *lines = csv.reader(file)
     return dict(zip(head, np.array(lines).T, strict=True))
 
@@ -215,4 +221,6 @@ READERS: dict[str, Callable[[], Any]] = {
     "images": read_images,
     "bike": _bike,
     "electricity": _electricity,
+    **{f"{name}-table": partial(read_tabfsbench, name) for name in TARGETS},
+    **{name: partial(read_mlbench, name) for name in WITH_HOLES},
 }

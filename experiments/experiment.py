@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from experiments.ranks import Ranks
+
 Row = dict[str, Any]
 
 
@@ -124,6 +126,14 @@ class Experiment(ABC, Generic[S]):
     def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
         """What the plot shows, if it is not what the table shows."""
         return rows, self.layout
+
+    def ranks(self, rows: Sequence[Row]) -> Ranks | None:
+        """What a critical-difference diagram shows; None for no diagram."""
+        return None
+
+    def notes(self, rows: Sequence[Row]) -> str:
+        """Markdown that follows the verdicts, computed from the rows."""
+        return ""
 
 
 def select(rows: Sequence[Row], **key: Any) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from experiments.data import KEEL, READERS, Dated, Rows, Split
 from experiments.images import Images
 from experiments.series import Series, days
+from experiments.tables import QUANTITIES, TARGETS, WITH_HOLES, Table, as_table, without
 from noiseproof.datasets import Imdb, Texts
 
 _WORDS = np.array([f"word{k}" for k in range(40)])
@@ -81,6 +83,20 @@ def _series(n: int = 700) -> Series:
     return Series(readings, ("a", "b"), days(phase, np.ones(n)), lags)
 
 
+def _table(*, is_quantity: bool = False, has_holes: bool = False) -> Table:
+    """Numbers and words that depend on each other, and on the target."""
+    import pandas as pd
+
+    rng = np.random.default_rng(6)
+    common = rng.standard_normal(150)
+    numbers = common[:, None] + 0.5 * rng.standard_normal((150, 4))
+    frame = pd.DataFrame(numbers, columns=list("abcd"))
+    frame["word"] = np.where(common > 0, "high", "low")
+    frame["target"] = common if is_quantity else np.where(common > 0.5, "yes", "no")
+    X, y = as_table(frame, "target", is_quantity)
+    return Table(without(X, rng.random(X.shape) < 0.1 * has_holes), y)
+
+
 _FORMS: dict[str, Callable[[], Any]] = {
     "books": _split,
     "kitchen": _split,
@@ -94,6 +110,11 @@ _FORMS: dict[str, Callable[[], Any]] = {
     "images": _images,
     "bike": _series,
     "electricity": _series,
+    **{
+        f"{name}-table": partial(_table, is_quantity=name in QUANTITIES)
+        for name in TARGETS
+    },
+    **dict.fromkeys(WITH_HOLES, partial(_table, has_holes=True)),
 }
 
 MADE: dict[str, Callable[[], Any]] = {

@@ -66,6 +66,7 @@ def page(
         *_summary(experiment, rows),
         tables(experiment, rows),
         "\n".join(verdicts),
+        *filter(None, [experiment.notes(rows)]),
         experiment.protocol,
         *([f"Tried: {experiment.tried}"] if experiment.tried else []),
         f"{_command(experiment, size)}, {seconds:.0f} s of processor time. "

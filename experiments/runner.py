@@ -19,6 +19,7 @@ from experiments.data import load
 from experiments.experiment import Claim, Experiment, Part, Row, Settings
 from experiments.pages import page
 from experiments.pictures import picture
+from experiments.ranks import diagram
 from experiments.unfinished import Unfinished
 from noiseproof.io import atomic_write
 
@@ -64,11 +65,14 @@ def run_experiment(
     claims = experiment.claims(rows)
     if out is None:
         return Report(experiment, size, settings, rows, claims, seconds)
-    content = {
+    content: dict[str, bytes | None] = {
         ".csv": table(rows),
         ".md": page(experiment, size, settings, rows, claims, seconds).encode(),
         ".png": picture(experiment, rows),
     }
+    found = experiment.ranks(rows)
+    if found is not None:
+        content["-ranks.png"] = diagram(found)
     files = list(_write(out / experiment.name, content))
     kept.remove()
     return Report(experiment, size, settings, rows, claims, seconds, files)

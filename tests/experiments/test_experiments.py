@@ -19,10 +19,12 @@ def test_the_tiny_version_writes_table_page_and_plot(name, tmp_path, monkeypatch
     lines = []
     report = run(name, "tiny", tmp_path, progress=lines.append)
     experiment = EXPERIMENTS[name]
+    with_ranks = experiment.ranks(report.rows) is not None
     assert [path.name for path in report.files] == [
         f"{name}.csv",
         f"{name}.md",
         f"{name}.png",
+        *[f"{name}-ranks.png"] * with_ranks,
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         path.name for path in report.files
@@ -38,6 +40,7 @@ def test_the_tiny_version_writes_table_page_and_plot(name, tmp_path, monkeypatch
     assert report.claims
     for claim in report.claims:
         assert f"{claim.text} ({claim.numbers})." in page
+    assert experiment.notes(report.rows) in page
     assert f'run("{name}", "tiny")' in page
     # a misspelt key would hide a number of the paper
     curves = {row[experiment.layout.curve] for row in report.rows}
