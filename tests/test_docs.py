@@ -43,7 +43,6 @@ my_old_model = plain = LogisticRegression(max_iter=1000).fit(X_train, y_train)
 model = robust = plain
 """
 _BRINGS = {
-    "README.md": _DIGITS,
     "files.md": _DIGITS,
     "guide.md": _DIGITS,
     "report.md": _DIGITS,
