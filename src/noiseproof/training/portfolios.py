@@ -58,7 +58,9 @@ _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, 
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)  # C of a logistic regression, 1 / alpha of a ridge
 _TREES = 100  # of a forest
 _TUNED_BY = 2_000  # rows on which constants are chosen
-_ITERATIONS, _MOST = 50, 1_000  # of boosting, for each class; if it stops by itself
+# Iterations of boosting, for each class, where rows are few, and the learning rate: as
+# good as 50 at the usual 0.1, and faster. If it stops by itself it does so many at most.
+_ITERATIONS, _STEEP, _MOST = 20, 0.2, 1_000
 _STOPPED_EARLY = 300  # rows, from which boosting finds its number of iterations
 _RARE = 10  # rows of a class that has hardly any among those held out for that
 _LARGE = 10_000  # rows for which trees may have more leaves
@@ -226,7 +228,10 @@ def _boosting(y: Any, classify: bool, random_state: Any) -> Any:
     rare = classify and np.unique(y, return_counts=True)[1].min() < _RARE
     if rare or len(y) < _STOPPED_EARLY:
         return grown(
-            max_iter=_ITERATIONS, early_stopping=False, random_state=random_state
+            learning_rate=_STEEP,
+            max_iter=_ITERATIONS,
+            early_stopping=False,
+            random_state=random_state,
         )
     return grown(
         max_iter=_MOST,
