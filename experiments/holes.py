@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from experiments.beyond import Holes
 from experiments.cases import (
     Cases,
     by_method,
@@ -45,7 +44,6 @@ from experiments.learners import (
 )
 from experiments.ranks import Ranks
 from experiments.tables import (
-    TARGETS,
     WITH_HOLES,
     Divided,
     Table,
@@ -97,31 +95,33 @@ class Reasons(Experiment[Sizes]):
     title = "cells missing for a reason, in training rows too"
     paper = "Beyond the papers"
     protocol = (
-        "The data are TabFSBench's nine tables (as in `vanishing`), five tables of R's "
-        "package mlbench that have missing values of their own, and the ten data sets "
-        "of `beyond`; random rows of each. `rate` of the cells are removed: each with "
-        "the same probability (mcar); more often where another column is large (mar); "
-        "more often where they are large themselves (mnar, `noise.Missing` gives the "
-        "formula); or as blocks of neighbouring columns (about eight blocks). They are "
-        "removed from the test rows only, or from all rows alike. Tables with missing "
-        "values of their own keep these in all cases, and have one more case in which "
-        "nothing else is removed. Boosting is `HistGradientBoosting` with "
-        "scikit-learn's defaults; the forest, LightGBM and XGBoost have as many trees, "
-        "and CatBoost three times as many (it codes words of at most ten kinds as "
-        "one-hot); tables of more than `wide` columns have `wide_trees`. Linear is "
-        "logistic or ridge regression. Own NaN: the model itself is trained on rows "
-        "with holes and asked about them. Fills learn from the training rows; the "
-        "model is fitted on filled rows. Indicators are further columns that tell "
-        "where a value was missing, for each column with holes in the training rows. "
-        "miceforest and `IterativeImputer` (five rounds, at most 30 regressors) take "
-        "tables of at most `wide` columns. With miceforest a model is fitted for each "
-        "imputation, and their answers are averaged. Averaged is `AverageOverMissing` "
-        "around the model. NaN copies: the model is also fitted on copies of the "
-        "training rows, each row of which misses cells at a rate of its own, uniform "
-        "between 0 and 0.9. Auto is the model that `recommend` picks on the training "
-        "rows for `rate` of the cells missing at random; like all others it is not "
-        "told the mechanism. As good as the best: the mean of paired differences over "
-        "the splits is at most its standard error."
+        "The data are random rows of twelve tables: five of R's package mlbench that "
+        "have missing values of their own, four of TabFSBench (as in `vanishing`), and "
+        "three of `beyond`. A share `rate` of the values is removed in one of four "
+        "ways. mcar: each value with the same probability. mar: more often where "
+        "another column is large. mnar: more often where the value itself is large "
+        "(`noise.Missing` gives the formula). Blocks: in groups of neighbouring "
+        "columns, about eight of them. Values are removed from the test rows only, or "
+        "from training and test rows alike. Tables with missing values of their own "
+        "keep these, and are also used as they are. Boosting is "
+        "`HistGradientBoosting` with scikit-learn's defaults. The forest, LightGBM and "
+        "XGBoost have as many trees, and CatBoost has three times as many (it codes "
+        "words of at most ten kinds as one-hot). Tables of more than `wide` columns "
+        "have `wide_trees`. Linear is logistic or ridge regression. Own NaN: the model "
+        "is trained on rows with missing values and predicts from such rows. Imputers "
+        "are fitted to the training rows, and the model is fitted to imputed rows. "
+        "Indicators are additional columns that say where a value was missing, one for "
+        "each column with missing values in training. miceforest and "
+        "`IterativeImputer` (five rounds, at most 30 regressors) are used on tables of "
+        "at most `wide` columns. With miceforest one model is fitted for each "
+        "imputation, and their predictions are averaged. Averaged is "
+        "`AverageOverMissing` around the model. NaN copies: the model is also trained "
+        "on copies of the training rows, each of which misses values at a rate of its "
+        "own, uniform between 0 and 0.9. Auto is the model that `recommend` picks on "
+        "the training rows for `rate` of the values missing at random. Like all other "
+        "methods, it is not told the mechanism. A method is as good as the best if "
+        "the mean of the paired differences over the splits is at most its standard "
+        "error."
     )
     sizes: ClassVar = {
         "tiny": Sizes(
@@ -351,7 +351,7 @@ def _as_good(cases: Cases, ours: str, measure: str) -> Claim:
     best = "the best of all" if ours == AUTO else f"the best of {', '.join(_RIVALS)}"
     what = "log-loss" if measure == "log_loss" else "accuracy or RMSE"
     return Claim(
-        f"holes {where}, {what}: {ours} is as good as {best} in at least "
+        f"values missing {where}, {what}: {ours} is as good as {best} in at least "
         f"{100 * _GOOD:g} % of the cases",
         good >= _GOOD * len(cases),
         f"{good} of {len(cases)}",
