@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import public_names
 
 import noiseproof
 from noiseproof._marginal import LOSSES, SOLVERS
@@ -45,6 +46,8 @@ def make() -> None:
     GENERATED.mkdir(exist_ok=True)
     (HERE / "api").mkdir(exist_ok=True)
     _write(HERE / "api" / "index.md", api_page())
+    _write(GENERATED / "public_names.md", public_names.stability_tables())
+    _write(GENERATED / "provisional.md", public_names.provisional_table())
     numbers = demo()
     for look in LOOKS:
         picture(numbers, look)
@@ -60,13 +63,16 @@ def api_page() -> str:
     """A table for each module; Sphinx makes a page of every name in it."""
     estimators = [cls.__name__ for cls in ESTIMATORS.values()]
     rest = [name for name in _public(noiseproof) if name not in estimators]
-    lines = ["# API reference", "", "Everything that can be imported, by module."]
+    lines = ["# API reference", "", "Everything that can be imported, by module. Which"]
+    lines += ["names are stable is [on a page of its own](../stability.md)."]
     lines += _table("noiseproof", "Estimators", estimators)
     lines += _table("noiseproof", "Functions", rest)
+    lines += _constants("noiseproof")
     for name in MODULES:
         module = import_module(f"noiseproof.{name}")
         names = [name for name in _public(module) if name not in rest]
         lines += _table(module.__name__, f"`{module.__name__}`", names, _first(module))
+        lines += _constants(module.__name__)
     lines += ["", "## Losses", "", "The choices for `expectation`:", ""]
     lines += ["| loss | expectation | loss of a row | convex |", "|---|---|---|---|"]
     for (loss, expectation), part in LOSSES.items():
@@ -86,6 +92,12 @@ def api_page() -> str:
 
 def _public(module: Any) -> list[str]:
     return [name for name in module.__all__ if callable(getattr(module, name))]
+
+
+def _constants(module: str) -> list[str]:
+    """The public constants of a module, such as the registries of its classes."""
+    lines = public_names.constants(module)
+    return ["", "```{eval-rst}", *lines[1:], "```"] if lines else []
 
 
 def _first(thing: object) -> str:
