@@ -1,4 +1,4 @@
-"""A look at the columns of a table: what a model would misread, and what to do."""
+"""Notes on the columns of a table: what a model would misread, and what to do."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ import numpy as np
 from noiseproof._docs import shared_docs
 from noiseproof.tables.cells import as_numbers, is_number, sentinel
 
-_MOSTLY = 0.5  # of the cells of a text column are numbers, if they are read kindly
-_DIFFERENT = 0.9  # of the cells of an identifier
-_FEW_ROWS = 20  # tell nothing about identifiers
-_CODES = 10  # so many whole numbers may be codes
-_CLASSES = 10  # so many different numbers of a target are worth a word
-_EXACT = 2**53  # whole numbers from here on are rounded by a float
+_MOSTLY = 0.5  # share of values in a text column that can be read as numbers
+_DIFFERENT = 0.9  # distinct values per row of an identifier, at least
+_FEW_ROWS = 20  # too few rows to recognise an identifier
+_CODES = 10  # a column with at most this many whole numbers may hold codes
+_CLASSES = 10  # a numeric target with more classes than this gets a note
+_EXACT = 2**53  # from here on a float cannot hold every whole number
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_NAMED = re.compile(r"(^|[_ ])(id|index|key|uuid|nr|no)$|^unnamed", re.IGNORECASE)
+_NAMED = re.compile(  # Id, patient_id, PatientID, id_patient, rownames, Unnamed: 0
+    r"(?i:^|[\W_])(?i:ids?|idx|index|key|uuid|guid|nr|no|number)$"
+    r"|(?<=[a-z])I[dD]$"
+    r"|(?i:^id[\W_]|^unnamed|^row_?(id|names?|number)$)"
+)
 
 
 @shared_docs
 class Note(NamedTuple):
-    """Columns, what was found in them, and what can be done about it.
+    """Something that a model would misread in some columns, and what to do about it.
 
     Parameters
     ----------
@@ -32,11 +36,11 @@ class Note(NamedTuple):
     finding : str
         What was found, in words.
     answer : str
-        The option of the command line that answers it; may be empty.
+        The option of the command line that helps; empty if there is none.
     kind : str
-        What sort of finding it is, for programs; see `noiseproof.serving.Served.check`.
+        The kind of finding, for programs; see `noiseproof.serving.Served.check`.
     values : int
-        How many values it is about, if it is about some.
+        How many values are affected, where the finding is about single values.
 
     {See Also: column_notes, Served}
     """
@@ -50,17 +54,20 @@ class Note(NamedTuple):
 
 @shared_docs
 def column_notes(X: Any) -> list[Note]:
-    """What to know about the columns of a training table before a model is made of it.
+    """Check the columns of a training table for what a model would misread.
+
+    The notes name columns that look like identifiers, dates, codes or duplicates, that
+    are constant, or that hold text where numbers are meant.
 
     Parameters
     ----------
     X : DataFrame
-        The table without its target; arrays and sparse matrices have no notes.
+        The table without its target. Arrays and sparse matrices get no notes.
 
     Returns
     -------
     notes : list of Note
-        Columns with the same finding together.
+        One note per finding, with all columns that it applies to.
 
     {See Also: target_note, Served}
 
@@ -71,7 +78,7 @@ def column_notes(X: Any) -> list[Note]:
     >>> table = pd.DataFrame({"dose": ["0.5", "<0.1", "0.7"], "site": [1, 1, 1]})
     >>> for note in column_notes(table):
     ...     print(note.columns, note.finding, note.answer)
-    ['dose'] read as text: cells such as '<0.1' are not plain numbers --coerce
+    ['dose'] read as text: values such as '<0.1' are not plain numbers --coerce
     ['site'] the same in every row --drop
     """
     if not hasattr(X, "iloc"):
@@ -88,14 +95,14 @@ def column_notes(X: Any) -> list[Note]:
 def _findings(
     name: str, column: Any, twins: dict[Any, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Kind, words and answer of all that is worth a note about one column."""
+    """Kind, words and answer of each finding about one column."""
     there = column.dropna()
     if not len(there):
-        return  # the encoder says so
+        return  # the encoder warns of empty columns
     values = there.unique()
     if len(values) == 1 and len(column) > 1:
         if column.dtype.kind == "f" and abs(values[0]) >= _EXACT:
-            words = "numbers too large to be told apart: an identifier?"
+            words = "probably an identifier: numbers too large to tell apart"
             yield "too large", words, "--drop"
         else:
             yield "constant", "the same in every row", "--drop"
@@ -110,7 +117,7 @@ def _findings(
 
 
 def _content(column: Any) -> Any:
-    """Equal for columns with the same cells."""
+    """A key that is equal for columns with the same values."""
     if not is_number(column):
         return tuple(column.astype(str))
     if column.dtype.kind in "iu" and (column.abs() >= _EXACT).any():
@@ -121,7 +128,7 @@ def _content(column: Any) -> Any:
 def _about_numbers(
     name: str, there: Any, values: Any
 ) -> Iterator[tuple[str, str, str]]:
-    """The same about a column of numbers."""
+    """Findings about a column of numbers."""
     strange = sentinel(there)
     if strange is not None:
         words = f"{strange:g} stands far from the other numbers: a missing value?"
@@ -129,32 +136,41 @@ def _about_numbers(
     whole = bool((there == there.round()).all())
     if not whole:
         return
-    unique = len(values) == len(there) > _FEW_ROWS
-    if unique and (_NAMED.search(name) or np.ptp(values) == len(values) - 1):
-        yield "identifier", "a different number in every row: an identifier?", "--drop"
+    unique = len(values) == len(there)
+    consecutive = unique and np.ptp(values) == len(values) - 1
+    if _nearly_unique(there, values) and (consecutive or _NAMED.search(name)):
+        every = "every" if unique else "almost every"
+        words = f"probably an identifier: a different number in {every} row"
+        yield f"identifier {every}", words, "--drop"
     elif 2 < len(values) <= _CODES and len(there) >= 10 * len(values):
         words = "few different whole numbers: quantities or codes?"
         yield "codes", words, "--categorical, if codes"
 
 
 def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
-    """The same about a column of text."""
+    """Findings about a column of text."""
     numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
     odd = there[plain.isna()]
     if numbers.notna().mean() >= _MOSTLY:
-        words = "read as text, though all cells are numbers"
+        words = "read as text, though all values are numbers"
         if len(odd):
-            words = f"read as text: cells such as {odd.iloc[0]!r} are not plain numbers"
+            words = f"read as text: values such as {odd.iloc[0]!r} are not plain numbers"
         yield "almost numbers", words, "--coerce"
     elif there.str.match(_DATE).mean() >= _DIFFERENT:
         yield "dates", "dates, read as text", "--drop, or turn them into numbers"
-    elif len(there) > _FEW_ROWS and len(values) > _DIFFERENT * len(there):
-        yield "names", "a different text in almost every row: an identifier?", "--drop"
+    elif _nearly_unique(there, values):
+        words = "probably an identifier: a different text in almost every row"
+        yield "names", words, "--drop"
+
+
+def _nearly_unique(there: Any, values: Any) -> bool:
+    """Whether almost all values differ, in a column long enough to tell."""
+    return len(there) > _FEW_ROWS and len(values) > _DIFFERENT * len(there)
 
 
 @shared_docs
 def target_note(y: Any, name: str, quantity: bool) -> Note | None:
-    """A word about a target whose numbers could be classes as well as a quantity.
+    """Say how a numeric target was understood, if it could be classes or a quantity.
 
     Parameters
     ----------
@@ -163,12 +179,12 @@ def target_note(y: Any, name: str, quantity: bool) -> Note | None:
     name : str
         Its name.
     quantity : bool
-        Whether it is taken as a quantity.
+        Whether it is treated as a quantity.
 
     Returns
     -------
     note : Note or None
-        None if there is no doubt.
+        None if the target is clear.
 
     {See Also: column_notes}
 
