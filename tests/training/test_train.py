@@ -16,10 +16,10 @@ from noiseproof import (
     train,
 )
 from noiseproof.attacks import FeatureDeletion
-from noiseproof.evaluation import contest
+from noiseproof.evaluation import Contest, contest
 from noiseproof.noise import Gaussian
 from noiseproof.tables import TableEncoder
-from noiseproof.training import task_of
+from noiseproof.training import Training, task_of
 
 SENSORS = {"arm": ["a", "word"], "leg": ["b"]}
 
@@ -139,6 +139,68 @@ def test_what_is_given_is_not_changed(table):
     train(X, y, estimator, encoder=encoder, judged=False)
     assert estimator.get_params() == before
     assert not hasattr(encoder, "encoder_")
+
+
+PLAIN = [0.8, 0.7, 0.9, 0.8]
+CASES = [  # scores, and how they compare: by hand, 0.019 is two errors in the third
+    ([0.83, 0.74, 0.92, 0.81], "better", "0.825"),
+    ([0.77, 0.66, 0.88, 0.79], "worse", "0.775"),
+    ([0.83, 0.73, 0.89, 0.81], "about as good", "0.815"),
+    (PLAIN, "about as good", "0.800"),
+]
+
+
+@pytest.mark.parametrize("damaged", CASES)
+@pytest.mark.parametrize("clean", CASES)
+@pytest.mark.parametrize("plain", ["logistic", "ridge"])
+def test_the_verdict_compares_with_a_plain_model(plain, clean, damaged):
+    names = "this model", f"plain {plain} regression", "mean of the target"
+    scores = [np.array([case[0], PLAIN, [0.1] * 4]) for case in (clean, damaged)]
+    zero = np.zeros(3)
+    judged = Contest(names, *scores, zero, zero, {}, "30% of cells", "r2", 100)
+    verdict = Training(None, judged).verdict
+    assert verdict.startswith(
+        f"Compared with plain {plain} regression, this model is {damaged[1]} on "
+        f"damaged rows ({damaged[2]} against 0.800) and {clean[1]} on clean rows "
+        f"({clean[2]} against 0.800)."
+    )
+    advice = "Use `recommend` to compare it with other models."
+    assert verdict.endswith(advice) == (damaged[1] != "better")
+
+
+def test_one_fold_has_no_standard_error():
+    names, zero = ("this model", "plain ridge regression"), np.zeros(2)
+    scores = np.array([[0.5], [0.6]])
+    judged = Contest(names, scores, scores, zero, zero, {}, "30%", "r2", 100)
+    assert (
+        "worse on damaged rows (0.500 against 0.600)" in Training(None, judged).verdict
+    )
+
+
+def test_a_worse_model_is_called_worse_where_it_is_shown(rng):
+    X = rng.normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    found = train(X, y, DropoutLogisticRegression(None, C=1e-6), cv=4)
+    assert "this model is worse on damaged rows" in found.verdict
+    assert repr(found).endswith(found.verdict)
+    assert repr(found).startswith(found.description)
+    assert repr(found.contest) in repr(found)
+    assert train(X, y, judged=False).verdict == ""
+
+
+class Refuses(DropoutSVC):
+    """Fails on the rows of a fold, but not on all rows."""
+
+    def fit(self, X, y):
+        if len(y) < 90:
+            raise ValueError("too few rows")
+        return super().fit(X, y)
+
+
+def test_a_model_that_fails_in_the_folds_is_not_judged(table):
+    found = train(*table, Refuses(0.2), cv=2)
+    assert found.unjudged == "ValueError: too few rows"
+    assert found.verdict == "Not cross-validated: ValueError: too few rows"
 
 
 def test_too_few_rows_to_be_judged():

@@ -268,15 +268,16 @@ def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any
     if tuning is not None:
         score, _ = tuning.means[tuning.best]
         summary |= {"tuned_for": happening, "tuned_score": score}
-    if judged is not None:
+    if found.unjudged:
+        summary["judged"] = {"failed": found.unjudged}
+    elif judged is not None:
         summary["judged"] = {
             "expected": judged.expected,
             "folds": judged.damaged.shape[1],
+            "verdict": found.verdict,
             "clean": {name: clean for name, (_, clean) in judged.means.items()},
             "damaged": {name: damaged for name, (damaged, _) in judged.means.items()},
         }
-    elif found.unjudged:
-        summary["judged"] = {"failed": found.unjudged}
     return summary
 
 
@@ -299,11 +300,12 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
     elif judged:
         folds, expected = judged["folds"], judged["expected"]
         say(f"{scoring} in {folds}-fold cross-validation, on clean rows and damaged,")
-        say(f"with {expected}:")
+        say(f"where damaged means {expected}:")
         columns = {"clean": judged["clean"], "damaged": judged["damaged"]}
         scores = {
             name: [f"{score:.3f}" for score in column.values()]
             for name, column in columns.items()
         }
         show_table({"": list(judged["clean"]), **scores})
+        say(judged["verdict"])
     say(f"Saved as {output}")

@@ -154,7 +154,8 @@ def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
     if numbers.notna().mean() >= _MOSTLY:
         words = "read as text, though all values are numbers"
         if len(odd):
-            words = f"read as text: values such as {odd.iloc[0]!r} are not plain numbers"
+            example = repr(odd.iloc[0])
+            words = f"read as text: values such as {example} are not plain numbers"
         yield "almost numbers", words, "--coerce"
     elif there.str.match(_DATE).mean() >= _DIFFERENT:
         yield "dates", "dates, read as text", "--drop, or turn them into numbers"

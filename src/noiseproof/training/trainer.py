@@ -1,4 +1,4 @@
-"""One model for a raw table: encoded, tuned if wanted, fitted and judged."""
+"""Train one model on a raw table: encode, tune if asked, fit and cross-validate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ TUNABLE = ("noise", "C", "budget")
 _RATES = (0.05, 0.1, 0.3, 0.5, 0.7)
 _SCALES = (0.1, 0.3, 1.0)
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # of all features or groups, as budgets
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # budgets, as shares of all features or groups
+_OWN = "this model"  # its name in the contest with these plain ones
+_PLAIN = {
+    "classification": "plain logistic regression",
+    "regression": "plain ridge regression",
+}
+_BETTER, _SAME, _WORSE = "better", "about as good", "worse"
+_CLEARLY = 2.0  # standard errors of the differences between two models, fold by fold
 _LEGAL: dict[str, list[Any]] = {
     **LEGAL,
     "estimator": [HasMethods(["fit", "predict"]), None],
@@ -45,14 +52,14 @@ class Training:
     Parameters
     ----------
     model : Pipeline
-        An encoder of raw tables and the estimator behind it, fitted on all rows.
+        The table encoder and the estimator, fitted on all rows.
     contest : Contest or None
-        Cross-validated scores of the model, of a plain one and of none; None if it was
-        not judged.
+        Cross-validated scores of this model, of a plain linear model and of a baseline
+        that ignores the features. None if the model was not cross-validated.
     tuning : Contest or None
-        The contest that chose the parameters; None if there was none.
+        The contest that chose the parameters; None if nothing was tuned.
     unjudged : str
-        Why there is no contest, if one was asked for.
+        Why this model has no cross-validated scores, if they were asked for.
 
     {See Also: train}
     """
@@ -62,9 +69,37 @@ class Training:
     tuning: Contest | None = None
     unjudged: str = ""
 
+    def __repr__(self) -> str:
+        parts = [self.description, self.contest and repr(self.contest), self.verdict]
+        return "\n\n".join(filter(None, parts))
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model is better than a plain linear one, in a sentence or two.
+
+        A difference counts if it is larger than two standard errors, which are
+        estimated from the differences fold by fold. Empty if there are no scores.
+        """
+        if self.unjudged:
+            return f"Not cross-validated: {self.unjudged}"
+        names = self.contest.contenders if self.contest is not None else ()
+        plain = next((name for name in names if name in _PLAIN.values()), None)
+        if self.contest is None or plain is None:
+            return ""
+        rows = [names.index(_OWN), names.index(plain)]
+        damaged, both = _compared(*self.contest.damaged[rows])
+        clean, both_clean = _compared(*self.contest.clean[rows])
+        told = (
+            f"Compared with {plain}, this model is {damaged} on damaged rows ({both}) "
+            f"and {clean} on clean rows ({both_clean})."
+        )
+        if damaged == _BETTER:
+            return told
+        return f"{told} Use `recommend` to compare it with other models."
+
     @property
     def description(self) -> str:
-        """What was trained, with the constants that matter, defaults included."""
+        """The estimator and its main parameters, defaults included."""
         estimator = self.model[-1]
         parts = [type(estimator).__name__]
         noise = getattr(estimator, "noise_", None)
@@ -81,6 +116,16 @@ class Training:
             if isinstance(getattr(estimator, name, None), int | float)
         ]
         return ", ".join(parts)
+
+
+def _compared(own: Any, other: Any) -> tuple[str, str]:
+    """How two models compare, by their scores on the same folds; and their scores."""
+    gaps = own - other
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+    mine, others = np.mean(own).round(3), np.mean(other).round(3)  # as they are shown
+    word = _BETTER if mine > others else _WORSE
+    clear = abs(mine - others) > _CLEARLY * error
+    return word if clear else _SAME, f"{mine:.3f} against {others:.3f}"
 
 
 @shared_docs
@@ -102,36 +147,40 @@ def train(
     random_state: int = 0,
     progress: Any = None,
 ) -> Training:
-    """Train an estimator on a raw table, and judge it for what is expected.
+    """Train an estimator on a raw table and cross-validate it under a perturbation.
 
-    The table is encoded by a `TableEncoder`, and missing values become zeros, the
-    average, for an estimator that refuses them. Text columns become several features;
-    groups of columns, and dropout rates by column, are found again among them.
+    A `TableEncoder` scales numbers and one-hot encodes text. If the estimator does not
+    accept missing values, they are replaced by zero, which is the mean after scaling.
+    Groups and dropout rates are given by column; for a text column they apply to all
+    features that it becomes.
+
+    The model is cross-validated beside a plain linear model and a baseline that ignores
+    the features. `Training.verdict` says whether it is better than the plain one.
 
     Parameters
     ----------
     {raw X, raw y}
     estimator : estimator, default=None
-        What to train. None means `DropoutLogisticRegression` or `DropoutRidge` with
-        automatic noise. If its `noise` is a dictionary, that gives dropout rates by
-        column; columns that it does not name do not fail.
+        The estimator to train. None means `DropoutLogisticRegression` or `DropoutRidge`
+        with automatic noise. If its `noise` is a dictionary, that gives the dropout
+        rate of each column; columns that it does not name have no dropout.
     {perturb, level}
-        None means the level of a noise object that makes values missing, such as
-        `Missing(0.5)`, and else 0.3.
+        None means the object's own level if it makes values missing, such as
+        `Missing(0.5)`, and otherwise 0.3.
     tune : bool or collection of str, default=False
-        Parameters to choose by cross-validation under what is expected: of "noise",
-        "C" and "budget" those that the estimator has. True means all of them.
+        Parameters to choose by cross-validation under the perturbation: "noise", "C"
+        and "budget". True means all of these that the estimator has.
     judged : bool, default=True
-        Whether to cross-validate the model beside a plain one and one that ignores X.
+        Whether to cross-validate the model.
     {groups}
         The estimator is trained for such failures, through its groups, its noise or its
-        attack. It is judged by them if `perturb` is about groups.
+        attack. They also occur in cross-validation if `perturb` is about groups.
     {task, encoder, max_rows, cv, n_repeats, seed random_state, progress}
 
     Returns
     -------
     training : Training
-        The fitted model, and how well it did.
+        The fitted model and its cross-validated scores.
 
     {See Also: recommend, read_table}
 
@@ -168,27 +217,30 @@ def train(
     with threads_for(X):
         model = clone(pipeline).fit(X, y).plain()
     if judged:
-        contenders = {"this model": pipeline, **_rivals(encoder, task)}
+        contenders = {_OWN: pipeline, **_rivals(encoder, task)}
         try:
             contest = judge(contenders, *some, perturb, level, **how)
+            unjudged = contest.failed.get(_OWN, "")
         except ValueError as error:
             unjudged = str(error)
     return Training(model, contest, tuning, unjudged)
 
 
 def _rivals(encoder: Any, task: str) -> dict[str, Any]:
-    """A plain model of the same table, and one that ignores it."""
+    """A plain linear model behind mean imputation, and one that ignores the features.
+
+    To the linear model a missing value is 0, which is the mean of a scaled column.
+    """
     encoder = clone(encoder)
     if task == "regression":
         plain = make_pipeline(encoder, DropoutRidge(None))
-        return {"plain ridge regression": plain, "mean of the target": DummyRegressor()}
+        return {_PLAIN[task]: plain, "mean of the target": DummyRegressor()}
     plain = make_pipeline(encoder, DropoutLogisticRegression(None))
-    none = DummyClassifier()
-    return {"plain logistic regression": plain, "most frequent class": none}
+    return {_PLAIN[task]: plain, "most frequent class": DummyClassifier()}
 
 
 def _tunable(estimator: Any, tune: Any) -> list[str]:
-    """Parameters of the estimator to choose; one sentence if there is none."""
+    """Names of the parameters to tune; an error if the estimator has none of them."""
     if tune is False:
         return []
     known, wanted = estimator.get_params(deep=False), TUNABLE if tune is True else tune
