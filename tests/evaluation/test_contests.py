@@ -179,13 +179,21 @@ def test_failures_are_named(rows):
     assert found.contenders == ("good",)
     assert found.failed.keys() == {"bad", "late"}
     assert found.failed["bad"] == "RuntimeError: no disk left"
-    assert "X contains NaN" in found.failed["late"]
+    assert found.failed["late"] == "ValueError: X contains NaN"
     assert found.verdict.endswith(
-        "Could not take part: bad (RuntimeError: no disk left), late (ValueError: The "
-        "model 'late' cannot be scored)."
+        "Failed: bad (RuntimeError: no disk left); late (ValueError: X contains NaN)."
     )
     with pytest.raises(ValueError, match="No contender could be judged: no disk left"):
         contest({"bad": Fails()}, *rows, "missing", 0.5, cv=3)
+
+
+def test_contenders_that_were_not_tried_are_named_with_the_reason():
+    few, many = "more than 8 patterns", "more than 3,000 rows"
+    others = {"knn": many, "reduced": few, "kernel": many}
+    assert replace(made([[0.9, 0.8]]), left_out=others).verdict.endswith(
+        "Not tried: knn, kernel (more than 3,000 rows); reduced (more than 8 patterns)."
+    )
+    assert "Not tried" not in made([[0.9, 0.8]]).verdict
 
 
 def test_bad_input_gets_one_sentence_before_any_work(rows):

@@ -21,7 +21,7 @@ from noiseproof.evaluation import MissingColumns, contest
 from noiseproof.noise import Gaussian, Missing, MissingLike, Outages
 from noiseproof.tables import TableEncoder
 from noiseproof.training import task_of
-from noiseproof.training.portfolios import BLENDED
+from noiseproof.training.portfolios import BLENDED, left_out
 from noiseproof.training.sharing import Shared, shared
 
 pytestmark = pytest.mark.whole
@@ -212,6 +212,58 @@ def test_few_patterns_have_a_model_each(case, rng):
     assert ("reduced boosting" in found) == (patterns <= 8)
 
 
+ALL = {  # as the documentation names them
+    "linear without noise", "dropout 0.1", "dropout 0.3", "dropout 0.5",
+    "linear behind mean fill", "linear behind KNNImputer",
+    "boosting", "boosting behind mean fill", "boosting on NaN copies", "forest",
+    "averaged linear", "averaged boosting", "averaged forest",
+    "averaged kernel machine", "reduced linear", "reduced boosting",
+}  # fmt: skip
+PATTERNS = "more than {} patterns of missing columns"
+ROWS = "more than 3,000 rows"
+
+
+@pytest.mark.parametrize("perturb", ["missing", "missing_columns", "delete"])
+@pytest.mark.parametrize("kind", ["few", "many", "holes", "sparse"])
+def test_all_models_take_part_or_are_left_out_for_a_reason(kind, perturb, rng):
+    X = rng.normal(size=(3_001 if kind == "many" else 100, 20))
+    y = np.arange(len(X)) % 2
+    X[::7, 3] = np.nan if kind == "holes" else 0.0
+    X = csr_array(X) if kind == "sparse" else X
+    found = portfolio(X, y, perturb, 0.3)
+    others = left_out(found, X, perturb != "delete")
+    assert found.keys() | others.keys() == ALL
+    assert not found.keys() & others.keys()
+    if kind == "sparse":
+        assert set(others.values()) == {"X is sparse"}
+        assert len(found) == 4
+        return
+    expected = {"boosting behind mean fill": "no missing values in the training rows"}
+    expected = {} if kind == "holes" else expected
+    if perturb == "delete":
+        told = dict.fromkeys([*BLENDED, "linear behind KNNImputer"])
+        assert others == expected | dict.fromkeys(told, "values do not become NaN")
+        return
+    if perturb == "missing":
+        expected |= {"reduced linear": PATTERNS.format(64)}
+        expected |= {"reduced boosting": PATTERNS.format(8)}
+    if kind == "many":
+        expected |= {"averaged kernel machine": ROWS, "linear behind KNNImputer": ROWS}
+    assert others == expected
+
+
+def test_the_verdict_names_the_models_that_were_not_tried(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    found = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1)
+    assert found.contest.left_out.keys() == ALL - set(found.contest.contenders)
+    assert found.contest.verdict.endswith(
+        "Not tried: boosting behind mean fill (no missing values in the training "
+        "rows); averaged linear, averaged boosting, averaged forest, averaged kernel "
+        "machine, boosting on NaN copies, reduced linear, reduced boosting, linear "
+        "behind KNNImputer (values do not become NaN)."
+    )
+
+
 def test_reduced_models_are_the_oracle(rng):
     """If two groups fail as a whole, and each tells all: nothing is to be averaged."""
     X = rng.normal(size=(200, 4))
@@ -237,7 +289,7 @@ def test_an_empty_column_takes_nobody_out(kind, rng):
     assert not found.contest.failed
     assert set(found.contest.contenders) - {"blend"} >= set(full.contenders) - {"blend"}
     name = "x1" if kind == "array" else "gone"
-    assert f"Left out, since no row has a value there: {name}." in repr(found)
+    assert f"Columns left out, since no row has a value there: {name}." in repr(found)
     assert np.mean(found.model.predict(table) == y) > 0.9
     X[:, 1] = 5.0
     if kind == "pandas":

@@ -1,4 +1,4 @@
-"""`noiseproof recommend`: which model to take for what will happen."""
+"""`noiseproof recommend`: find the best model for an expected perturbation."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def recommend(
     expect: Annotated[
         str,
         typer.Option(
-            help="What will happen: missing:0.3 (cells are empty, and the model "
-            "knows), mar:0.3 or mnar:0.3 (more often where another value, or the value "
-            "itself, is large), columns:0.2 (that share of the columns, the most "
-            "relevant first), outages:0.1, like:today.csv (as in that table), "
-            "missing:iron=0.5,age=0.1 (rates by column), delete:0.3 (they read as "
-            "zero), gaussian:0.2, deletion:3, ..."
+            help="What will happen to the features. missing:0.3: 30% of the values "
+            "are missing (empty cells). mar:0.3 or mnar:0.3: missing more often where "
+            "another value, or the value itself, is large. columns:0.2: 20% of the "
+            "columns are missing, the most relevant first. outages:0.1: columns are "
+            "missing for many rows in turn. like:today.csv: missing as in that table. "
+            "missing:iron=0.5,age=0.1: rates by column. delete:0.3: values read as "
+            "zero. Also gaussian:0.2, deletion:3, ..."
         ),
     ] = "missing:0.3",
     groups: GroupsOption = None,
@@ -46,7 +47,7 @@ def recommend(
         typer.Option(
             "--output",
             "-o",
-            help="File for the best model; without it, no model is saved.",
+            help="File for the best model. Without it, no model is saved.",
         ),
     ] = None,
     drop: Drop = None,
@@ -61,12 +62,12 @@ def recommend(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Find the best of several models for what will happen to the features.
+    """Find the best of up to 16 models for what will happen to the features.
 
-    Linear models, boosted trees and forests are cross-validated on the same
-    damaged rows: plain, behind imputers, trained on incomplete copies, and averaged
-    over what is missing. With --groups whole groups of columns are missing or
-    deleted.
+    Linear models, boosted trees and forests are cross-validated on the same damaged
+    rows: as they are, behind imputers, trained on incomplete copies of the rows, and
+    averaged over the missing values. With --groups, whole groups of columns are missing
+    or deleted.
 
     \b
     Examples:
@@ -92,9 +93,9 @@ def recommended(
     output: Path | None,
     json: bool,
 ) -> None:
-    """Judge a portfolio of models for what will happen; show it, and save the best.
+    """Recommend a model, print the scores of all contenders, and save the best one.
 
-    With groups among the options whole groups of columns are missing or deleted.
+    With groups among the options, whole groups of columns are missing or deleted.
     """
     from noiseproof.cli.files import save_trained
     from noiseproof.cli.output import show_json
@@ -137,10 +138,11 @@ def recommended(
 
 
 def _as_data(contest: Any) -> dict[str, Any]:
-    """What happened to all contenders, and the verdict."""
+    """The scores of all contenders and the verdict, for JSON."""
     return {
         "contenders": contest.to_dict(),
         "failed": dict(contest.failed),
+        "left_out": dict(contest.left_out),
         "dropped": contest.dropped,
         "folds": contest.folds,
         "verdict": contest.verdict,
@@ -148,7 +150,7 @@ def _as_data(contest: Any) -> dict[str, Any]:
 
 
 def _show(found: Any, output: Path | None) -> None:
-    """Print the contest, the best contender first, and the verdict."""
+    """Print the scores, the best contender first, and the verdict."""
     from noiseproof.cli.output import note, say, show_table
 
     contest = found.contest
@@ -163,7 +165,7 @@ def _show(found: Any, output: Path | None) -> None:
         say(f"Saved as {output}")
         if found.keeps_rows:
             note(
-                "Note: the file contains rows of the training data, which fill missing "
-                "cells or calibrate intervals; AverageOverMissing(..., "
-                "'joint-gaussian', n_calibration=0) would keep none."
+                "Note: the file contains rows of the training data. They are used to "
+                "fill missing values or to calibrate intervals. "
+                "AverageOverMissing(..., 'joint-gaussian', n_calibration=0) keeps none."
             )

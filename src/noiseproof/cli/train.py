@@ -1,4 +1,4 @@
-"""`noiseproof train`: a table becomes a model in a file."""
+"""`noiseproof train`: train a model on a table and save it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def train(
         list[Path],
         typer.Argument(
             metavar="DATA...",
-            help="Table: CSV, TSV, Parquet, svmlight or NPZ. With --cluster it may be "
-            "in several files.",
+            help="Table: CSV, TSV, Parquet, svmlight or NPZ. With --cluster it may "
+            "consist of several files.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the model.")],
@@ -47,25 +47,28 @@ def train(
         str | None,
         typer.Option(
             "--model",
-            help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; for "
-            "quantities dropout-ridge or dropout-poisson; auto: the best of several "
-            "for what --tune says. The default is auto with --tune, and "
-            "dropout-logistic without.",
+            help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; to predict "
+            "a quantity dropout-ridge or dropout-poisson. auto: the best of up to 16 "
+            "models for what --tune says, as found by `noiseproof recommend`. The "
+            "default is auto with --tune; without it, dropout-logistic or, for a "
+            "quantity, dropout-ridge.",
         ),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
             "--noise",
-            help="What to expect of each feature: a dropout rate such as 0.3, auto (a "
-            "rate from the numbers of rows and features; the default), none, rates by "
-            "column such as iron=0.5,age=0.1 or a JSON file, or a law such as "
-            "gaussian:0.1.",
+            help="Noise to train for: a dropout rate such as 0.3; auto, a rate that "
+            "depends on the numbers of rows and features (the default); none; rates by "
+            "column, such as iron=0.5,age=0.1 or a JSON file; or another kind of "
+            "noise, such as gaussian:0.1.",
         ),
     ] = None,
     c: Annotated[
         float | None,
-        typer.Option("--C", help="Weight of the data against the regulariser."),
+        typer.Option(
+            "--C", help="Weight of the loss; a smaller C regularises more strongly."
+        ),
     ] = None,
     groups: GroupsOption = None,
     budget: Annotated[
@@ -78,17 +81,19 @@ def train(
     tune: Annotated[
         str | None,
         typer.Option(
-            help="Choose the model, or its noise, C and budget, by cross-validation, "
-            "for what will happen: missing:0.5 (cells are empty, and the model knows), "
-            "mar:0.5, mnar:0.5, columns:0.2, outages:0.1, like:today.csv, delete:0.5 "
-            "(they read as zero), gaussian:0.2, deletion:3, ..."
+            help="Choose the model, or with --model its noise, C and budget, by "
+            "cross-validation for what will happen to the features. missing:0.5: half "
+            "of the values are missing (empty cells). delete:0.5: half of the values "
+            "read as zero. Also mar:0.5, mnar:0.5, columns:0.2, outages:0.1, "
+            "like:today.csv, gaussian:0.2, deletion:3, ...; `noiseproof recommend "
+            "--help` explains them."
         ),
     ] = None,
     scale: Annotated[
         str,
         typer.Option(
-            help="How to scale numbers: standard, maxabs (for counts, where 0 means "
-            "absent), none, or auto: standard, but maxabs for sparse files."
+            help="How to scale numbers: standard; maxabs, for counts, where 0 means "
+            "absent; none; or auto, which is standard, but maxabs for sparse files."
         ),
     ] = "auto",
     drop: Drop = None,
@@ -101,7 +106,7 @@ def train(
         typer.Option(
             min=0,
             help="Folds of the cross-validation that compares the model with a plain "
-            "one and with the most frequent class; 0 skips it.",
+            "linear one and with the most frequent class. 0 skips it.",
         ),
     ] = 5,
     cluster: Annotated[
@@ -118,7 +123,7 @@ def train(
     """Train a robust model on a table and save it.
 
     Numbers are standardised and text is one-hot encoded. Both steps are saved
-    with the model, which takes raw tables. Empty cells are missing features.
+    with the model, so that it accepts raw tables. Empty cells are missing values.
 
     \b
     Examples:
@@ -144,13 +149,13 @@ def train(
     given, fixed = _given(noise, c, budget, attack)
     happening = parse_happening(tune or _EXPECTED)
     options = judging(groups, folds or 5, seed, json)
-    # without a name, what is given is given to a model of ours
+    # noise, C, budget or attack without --model mean the default estimator
     if model == "auto" or (model is None and tune is not None and not given):
         _check_auto(given, tune, cluster)
         recommended(table, files[0], happening, options, output, json)
         return
     make = partial(_make_estimator, given=given, cluster=cluster, random_state=seed)
-    if model is not None or cluster is not None:  # refuse what one must before work
+    if model is not None or cluster is not None:  # refuse bad options before any work
         make(model or "dropout-logistic")
     start = time.perf_counter()
     with spread(cluster, files, partial(table.read, quiet=True)) as parts:
@@ -166,7 +171,7 @@ def train(
             **options,
         )
         summary = _summary(rows, found, name, name_of(happening))
-        if parts is not None:  # the model was trained on a sample so far
+        if parts is not None:  # so far the model was trained on a sample only
             score = parts.fit(found.model)
             summary |= {"rows": parts.rows, "training_score": score}
     summary["seconds"] = round(time.perf_counter() - start, 3)
@@ -175,7 +180,7 @@ def train(
 
 
 def _check_files(files: list[Path], cluster: str | None) -> None:
-    """Refuse several files where there is no cluster to read them."""
+    """Refuse several files without a cluster."""
     if cluster is None and len(files) > 1:
         raise typer.BadParameter(
             f"{len(files)} files are one table only with --cluster, such as "
@@ -186,7 +191,7 @@ def _check_files(files: list[Path], cluster: str | None) -> None:
 def _given(
     noise: str | None, c: float | None, budget: float | None, attack: str | None
 ) -> tuple[dict[str, Any], set[str]]:
-    """Parameters that were given, and those of them that are not to be tuned."""
+    """The parameters that were given, and the names of those that stay untuned."""
     law, fixed = (None, False) if noise is None else parse_noise(noise)
     strength = None if attack is None else parse_attack(attack)
     parameters = {"noise": law, "C": c, "budget": budget, "attack": strength}
@@ -195,11 +200,11 @@ def _given(
 
 
 def _check_auto(given: dict[str, Any], tune: str | None, cluster: str | None) -> None:
-    """Refuse, in one sentence, what a portfolio of models has no place for."""
+    """Refuse options that do not go with --model auto."""
     if cluster is not None:
         raise typer.BadParameter(
-            "--cluster cannot train --model auto, most of whose models need all rows "
-            "in one memory: name one, such as --model dropout-logistic."
+            "--cluster does not work with --model auto, since most of its models need "
+            "all rows in memory: name a model, such as --model dropout-logistic."
         )
     if tune is None:
         raise typer.BadParameter(
@@ -216,7 +221,7 @@ def _check_auto(given: dict[str, Any], tune: str | None, cluster: str | None) ->
 def _make_estimator(
     name: str, given: dict[str, Any], cluster: str | None, **defaults: Any
 ) -> Any:
-    """The estimator of that short name with what is given, and defaults if it can."""
+    """The estimator of that short name, with the given parameters and our defaults."""
     from noiseproof.estimators import ESTIMATORS
 
     if name not in ESTIMATORS:
@@ -240,7 +245,7 @@ def _make_estimator(
 
 
 def _to_choose(estimator: Any, fixed: Any) -> list[str]:
-    """Parameters to tune: those that the estimator has and nobody has given."""
+    """Parameters to tune: those that the estimator has and the user has not set."""
     from noiseproof.training import TUNABLE
 
     known = estimator.get_params(deep=False)
@@ -251,7 +256,7 @@ def _to_choose(estimator: Any, fixed: Any) -> list[str]:
 
 
 def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any]:
-    """What is saved with the model, and shown."""
+    """The facts about the training that are printed and saved with the model."""
     from sklearn.base import is_regressor
 
     last, judged, tuning = found.model[-1], found.contest, found.tuning
@@ -282,7 +287,7 @@ def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any
 
 
 def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
-    """Print what was trained, and how well it did."""
+    """Print what was trained, and its scores."""
     from noiseproof.cli.output import say, show_json, show_table
 
     if json:

@@ -1,4 +1,4 @@
-"""Which of several models to take, if this is what will happen to the features."""
+"""Compare models by cross-validation under a perturbation, and choose one."""
 
 from __future__ import annotations
 
@@ -33,41 +33,43 @@ from noiseproof.groups import Groups, feature_names
 
 Scores = NDArray[np.float64]
 
-_FIRST = 2  # folds, after which contenders that are clearly behind are dropped
-_CLEARLY = 3.0  # standard errors of the paired differences of rows
-_USED = 0.1  # weight in the blend of these folds for which one is kept all the same
+_FIRST = 2  # folds after which contenders that are clearly behind are dropped
+_CLEARLY = 3.0  # standard errors of the differences between two models, row by row
+_USED = 0.1  # a contender with this weight in the blend of these folds is kept
 
 
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Contest(Result):
-    """What `contest` returns: scores by contender and fold, and what they cost.
+    """What `contest` returns: the scores of each contender by fold, and its run times.
 
     Parameters
     ----------
     contenders : tuple of str
         Names, in the order given.
     clean, damaged : array of shape (n_contenders, n_folds)
-        Score on the held-out rows as they are, and after what was expected. NaN for the
-        folds after which a contender was dropped.
+        Scores on the held-out rows before and after the perturbation. NaN in the folds
+        that a contender did not run in because it was dropped.
     fit_seconds, predict_seconds : array of shape (n_contenders,)
-        Mean time of a fit, and of a prediction for 1,000 damaged rows. What several
-        contenders of `recommend` share is counted for the first of them.
+        Mean time of a fit, and of predictions for 1,000 damaged rows. In `recommend`
+        several contenders may share a fit; its time counts for the first of them.
     failed : dict of str to str
-        Contenders that could not be fitted or asked, with the reason.
+        Contenders that raised an error, with its message.
     expected : str
-        What happened to the held-out rows.
+        The perturbation of the held-out rows, in words.
     metric : str
         Name of the score.
     n_rows : int
-        Number of rows of all folds.
+        Number of rows in all folds together.
     weights : dict of str to float
-        Contenders that the blend is made of, with their weights; empty if there is no
+        Contenders that are part of the blend, with their weights. Empty if there is no
         blend.
     sampled_from : int, default=None
-        Number of rows of the table, if the rows of the folds are a sample of it.
+        Number of rows of the whole table, if the folds were made from a sample of it.
     notes : tuple of str
-        What was left out of the table.
+        Further remarks, such as columns that were left out.
+    left_out : dict of str to str
+        Models of `recommend` that were not tried, with the reason.
 
     {See Also: contest, recommend}
     """
@@ -84,40 +86,42 @@ class Contest(Result):
     weights: Mapping[str, float] = field(default_factory=dict)
     sampled_from: int | None = None
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def means(self) -> dict[str, tuple[float, float]]:
-        """Mean score of each contender on damaged rows, and on clean ones."""
+        """Mean scores of each contender, on damaged rows and on clean rows."""
         both = _means(self.damaged).tolist(), _means(self.clean).tolist()
         return dict(zip(self.contenders, zip(*both, strict=True), strict=True))
 
     @property
     def dropped(self) -> list[str]:
-        """Contenders that were clearly behind after two folds, and got no more."""
+        """Contenders that were clearly behind after two folds, and were dropped."""
         gone = np.flatnonzero(np.isnan(self.damaged).any(axis=1))
         return [self.contenders[i] for i in gone]
 
     @property
     def best(self) -> str:
-        """The contender with the highest mean score under damage, on all folds."""
+        """The contender with the highest mean score on damaged rows, over all folds."""
         return self.contenders[int(np.nanargmax(self.damaged.mean(axis=1)))]
 
     @property
     def choice(self) -> str:
-        """The contender to take: the blend if it is close to the best, else the best.
+        """The recommended contender.
 
-        Close is within one standard error. The best of many contenders owes much to
-        chance; a blend owes less.
+        This is the blend if it is within one standard error of the best contender, and
+        otherwise the best contender. Which of many contenders comes out best is partly
+        chance; a blend depends less on it.
         """
         close = self.weights and BLEND in self.within_one_error
         return BLEND if close else self.best
 
     @property
     def within_one_error(self) -> list[str]:
-        """Contenders at most one standard error behind the best, without it.
+        """Contenders at most one standard error behind the best, best scores first.
 
-        They are those whose printed score is at least the printed score of the best
-        less its printed standard error, in the order of their scores.
+        The rounded numbers that are printed are compared: a contender is listed if its
+        score is at least that of the best minus the standard error of the best.
         """
         best = self.contenders.index(self.best)
         scores, errors = _means(self.damaged).round(3), self._standard_error().round(3)
@@ -153,18 +157,20 @@ class Contest(Result):
                 f"Clearly behind after two folds: {self._scored(self.dropped)}."
             )
         if self.failed:
-            why = (f"{n} ({_brief(reason)})" for n, reason in self.failed.items())
-            told.append(f"Could not take part: {', '.join(why)}.")
+            why = {name: _brief(reason) for name, reason in self.failed.items()}
+            told.append(f"Failed: {_with_reasons(why)}.")
+        if self.left_out:
+            told.append(f"Not tried: {_with_reasons(self.left_out)}.")
         return " ".join([*told, *self.notes])
 
     def _scored(self, names: list[str]) -> str:
-        """Names with their scores on damaged rows, the best first."""
+        """Names with their scores on damaged rows, best first."""
         order = sorted(names, key=lambda name: -self.means[name][0])
         return ", ".join(f"{name} ({self.means[name][0]:.3f})" for name in order)
 
     @property
     def shares(self) -> str:
-        """What the blend is made of, in words; empty if there is none."""
+        """The members of the blend and their weights; empty if there is no blend."""
         shares = sorted(self.weights.items(), key=lambda item: -item[1])
         return ", ".join(f"{name} ({share:.0%})" for name, share in shares)
 
@@ -173,7 +179,7 @@ class Contest(Result):
 
     @property
     def folds(self) -> str:
-        """How many folds there were, and of what rows, in words."""
+        """Number of folds and of rows, in words."""
         whole = f" of {self.sampled_from:,}" if self.sampled_from else ""
         return f"{self.damaged.shape[1]} folds of {self.n_rows:,}{whole} rows"
 
@@ -188,7 +194,7 @@ class Contest(Result):
         }
 
     def _standard_error(self) -> Scores:
-        """Of the mean score on damaged rows, from the spread over folds."""
+        """Standard errors of the mean scores on damaged rows, from their spread."""
         k = np.sum(~np.isnan(self.damaged), axis=1)
         apart = np.nansum((self.damaged.T - _means(self.damaged)) ** 2, axis=0)
         with np.errstate(invalid="ignore"):  # one fold has no standard error
@@ -197,14 +203,14 @@ class Contest(Result):
     def _overview(self) -> dict[str, Any]:
         order = np.argsort(-_means(self.damaged), kind="stable")
         shown = {name: np.asarray(c)[order] for name, c in self._columns().items()}
-        # with three decimals, as the verdict has them
+        # three decimals, as in the verdict
         exact = {
             n: [f"{x:.3f}" for x in shown[n]] for n in ("damaged", "± s.e.", "clean")
         }
         return {**shown, **exact}
 
     def _strips(self) -> list[str]:
-        """Damaged and clean scores of each contender, with the error of the former."""
+        """Both scores of each contender, with the standard error of the damaged one."""
         shown = {
             name: [*map(float, c)]
             for name, c in self._overview().items()
@@ -241,40 +247,41 @@ def contest(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Contest:
-    """Cross-validate models for what is expected to happen to their features.
+    """Cross-validate models under a perturbation of their features.
 
-    Every contender is trained on clean folds and judged on held-out rows, as they are
-    and after the perturbation; all contenders see the same rows with the same cells
-    gone. One that cannot be fitted or asked is left out, with the reason in `failed`.
+    Every contender is fitted on the training rows of each fold as they are. It is
+    scored on the held-out rows twice: before and after the perturbation. The random
+    perturbation is the same for all contenders. A contender that raises an error is
+    left out, with the error message in `failed`.
 
     Parameters
     ----------
     contenders : dict of str to estimator
-        Unfitted estimators that take X as it is.
+        Unfitted estimators that accept X as it is.
     {X, y, perturb, level, any scoring, cv, n_repeats}
     {seed random_state, progress}
     blend : collection of str, default=()
-        Contenders of whose answers the weighted mean takes part, too, as "blend". Its
-        weights are those that suit the damaged rows of the other folds best.
-        Classifiers without probabilities are left out of it; of the others classes are
-        taken from their probabilities. There is none if one contender would have all
-        the weight.
+        Contenders to blend. The weighted mean of their predictions competes as one
+        more contender, "blend". For each fold the weights are chosen on the damaged
+        rows of the other folds. Classifiers are blended by their probabilities, and
+        those without `predict_proba` are left out. There is no blend if one contender
+        would get all the weight.
     drop : bool, default=False
-        Whether contenders that are clearly behind after two folds get no more of them:
-        by more than three standard errors of the differences between their errors and
-        those of the best, row by row. One to which a blend would give a weight of at
-        least a tenth stays. This is for accuracy and R², the scores without `scoring`.
+        Whether to drop contenders that are clearly behind the best after two folds.
+        That is the case if the mean difference of their errors, row by row, exceeds
+        three standard errors. A contender with a weight of at least 0.1 in the blend is
+        kept. This works for the default scores only, accuracy and R².
     n_jobs : int or None, default=None
-        Number of folds that are judged at the same time. None means 1, or what a
-        `joblib.parallel_config` says; its backend "dask" spreads them over the workers
-        of a cluster. The scores do not depend on it.
+        Number of folds to run in parallel. None means 1, or what a
+        `joblib.parallel_config` says; its backend "dask" distributes them over the
+        workers of a cluster. The scores do not depend on it.
     **options : dict
         Further options of `robustness_curve`, such as `deleted_as` or `space`.
 
     Returns
     -------
     contest : Contest
-        Scores and costs, the best contender and a verdict.
+        Scores, run times, the best contender and a verdict.
 
     {See Also: recommend, perturbed_scorer, robustness_curve}
 
@@ -337,9 +344,9 @@ def checked(
     groups: Any = None,
     **_: Any,
 ) -> Perturbation:
-    """Refuse, before any work, what no contender could be judged by.
+    """The perturbation, checked before any work.
 
-    What depends on the rows and their labels is settled here, for all folds alike.
+    Whatever it learns from X and y is learned here once, so that all folds agree.
     """
     perturbation = as_perturbation(perturb)
     few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
@@ -357,7 +364,7 @@ def checked(
 
 
 def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:
-    """Pairs of rows to train on and rows held out."""
+    """Pairs of training rows and held-out rows."""
     if isinstance(cv, Integral):
         most = np.unique(y, return_counts=True)[1].max() if classify else len(y)
         if min(int(cv), most) < 2:
@@ -367,40 +374,48 @@ def _folds(cv: Any, X: Any, y: Any, classify: bool, seed: Any) -> list[Any]:
             )
         deal = StratifiedKFold if classify else KFold
         cv = deal(int(min(cv, most)), shuffle=True, random_state=seed)
-    with warnings.catch_warnings():  # of classes with fewer rows than folds
+    with warnings.catch_warnings():  # about classes with fewer rows than folds
         warnings.simplefilter("ignore", UserWarning)
         return list(check_cv(cv, y, classifier=classify).split(X, y))
 
 
 def _expected(label: str, level: float) -> str:
-    """A level of what the label names, in words: 30% of cells missing."""
+    """The perturbation in words, such as "30% of values missing (NaN)"."""
     share = label.removeprefix("share ")
     return f"{label} = {level:g}" if share == label else f"{100 * level:g}% {share}"
 
 
 def _brief(reason: str) -> str:
-    """The first sentence of what an error says."""
+    """The first sentence of an error message."""
     return reason.strip().splitlines()[0].split(". ")[0].rstrip(".")
 
 
+def _with_reasons(names: Mapping[str, str]) -> str:
+    """Names with their reasons in brackets, those with the same reason together."""
+    same: dict[str, list[str]] = {}
+    for name, reason in names.items():
+        same.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(of)} ({reason})" for reason, of in same.items())
+
+
 class _Trial(NamedTuple):
-    """What a contender did on one fold."""
+    """The scores and times of one contender on one fold."""
 
     clean: float
     damaged: float
-    label: str  # what the level means
+    label: str  # what the level is a level of
     fit_seconds: float
     predict_seconds: float
-    rows: int  # predicted
-    losses: Scores | None  # of each row, the mean over all draws of the damage
-    answers: list[Any]  # for the rows as they are, and after each draw, to be blended
+    rows: int  # number of predictions
+    losses: Scores | None  # one per row, the mean over all draws of the perturbation
+    answers: list[Any]  # to be blended: for the clean rows, then for each draw
 
 
 class _Recorder:
-    """The scorer of one curve: it measures times, and keeps what the model says.
+    """A scorer that measures times and keeps the predictions of one contender.
 
-    Of those that are to be blended it keeps soft predictions. Those that are compared
-    row by row are asked once, for these or for their predictions.
+    It keeps soft predictions of contenders that are to be blended, and losses of each
+    row where contenders may be dropped. `predict` is called once for all of this.
     """
 
     def __init__(self, score: Any, classes: Any, blended: bool, drop: bool):
@@ -412,7 +427,7 @@ class _Recorder:
         self.answers: list[Any] = []
 
     def __call__(self, model: Any, X: Any, y: Any) -> float:
-        """Score; each draw comes with the clean rows, which are judged once."""
+        """Score; the clean rows come again with each draw, and are scored once."""
         self.calls += 1
         if self.calls % 2 and self.calls > 1:
             return self.clean
@@ -432,7 +447,7 @@ class _Recorder:
         return value
 
     def trial(self, curve: Any, fit_seconds: float) -> _Trial:
-        """What was recorded, of clean rows first and then of each draw."""
+        """What was recorded on one fold: the clean rows first, then each draw."""
         clean, damaged = curve.mean[0].tolist()
         of_rows = np.square(self.losses[1:], dtype=float)
         return _Trial(
@@ -442,7 +457,7 @@ class _Recorder:
 
 
 class _Race:
-    """Contenders, and what they did fold by fold."""
+    """The contenders and their results so far, fold by fold."""
 
     def __init__(
         self,
@@ -460,12 +475,12 @@ class _Race:
     def judge(
         self, names: list[str], train: Any, test: Any, X: Any, y: Any, curve_of: Any
     ) -> dict[str, Any]:
-        """Trials of these contenders on one fold, or why they failed."""
+        """Results of these contenders on one fold, or the errors that they raised."""
         known, held = ((_safe_indexing(X, part), y[part]) for part in (train, test))
-        # what they share, such as a fit, is of this fold
+        # copies, as contenders that share a fit must not share it with other folds
         contenders = deepcopy({name: self.contenders[name] for name in names})
         found: dict[str, Any] = {}
-        # folds are what is spread, and predictions come in one order
+        # one thread within a fold, so that forests add up their trees in order
         with parallel_config(backend="threading", n_jobs=1):
             for name, contender in contenders.items():
                 blended = name in self.blended
@@ -476,12 +491,15 @@ class _Race:
                     took = time.perf_counter() - start
                     curve = curve_of({name: model}, *held, scoring=record)
                     found[name] = record.trial(curve, took)
-                except Exception as error:  # whatever a model of theirs may raise
-                    found[name] = type(error).__name__, str(error)
+                except Exception as error:  # a user's model may raise anything
+                    message = str(error).removeprefix(
+                        f"The model {name!r} cannot be scored. "
+                    )
+                    found[name] = type(error).__name__, message
         return found
 
     def add(self, found: dict[str, Any]) -> None:
-        """Take note of one fold."""
+        """Add the results of one fold."""
         for name, trial in found.items():
             if isinstance(trial, _Trial):
                 self.trials[name].append(trial)
@@ -490,7 +508,7 @@ class _Race:
 
     @property
     def running(self) -> list[str]:
-        """Those that have not failed, and are not clearly behind the others."""
+        """Contenders that have neither failed nor been dropped."""
         names = [name for name in self.contenders if name not in self.failed]
         done = [len(self.trials[name]) for name in names]
         if not self.drop or max(done, default=0) < _FIRST:
@@ -511,12 +529,12 @@ class _Race:
         return [name for name in names if stays(name)]
 
     def _members(self, names: list[str]) -> list[str]:
-        """Those of the contenders that can be blended, if there are several."""
+        """Contenders that can be blended; none if there is only one."""
         own = [name for name in names if self.trials[name][0].answers]
         return own if len(own) > 1 else []
 
     def _answers(self, members: list[str], some: slice) -> list[Any]:
-        """Soft predictions of all members, and y, by fold and version of its rows."""
+        """Soft predictions of all members, and y, by fold; clean rows, then draws."""
         by_fold = zip(*(self.trials[name][some] for name in members), strict=True)
         by_version = [zip(*(t.answers for t in of), strict=True) for of in by_fold]
         return [
@@ -525,7 +543,7 @@ class _Race:
         ]
 
     def _weights(self, members: list[str], some: slice) -> dict[str, float]:
-        """Members that a blend is made of, with their weights; none if it is one."""
+        """Positive weights of the blend; empty if one member would get all of it."""
         if not members:
             return {}
         weights = weights_on(self._answers(members, some), self.classes)
@@ -533,7 +551,7 @@ class _Race:
         return kept if len(kept) > 1 else {}
 
     def summed_up(self, k: int, level: float, metric: str, n_rows: int) -> Contest:
-        """The contest, with a blend if there is one."""
+        """The results of all folds, with the blend if there is one."""
         names = [name for name in self.contenders if name not in self.failed]
         trials = [self.trials[name] for name in names]
         clean, damaged = np.full((2, len(names), k), np.nan)
@@ -552,12 +570,12 @@ class _Race:
         return self._with_blend(result, self._members(whole))
 
     def _with_blend(self, judged: Contest, members: list[str]) -> Contest:
-        """The contest with one contender more, the blend of those tried."""
+        """The results with the blend as one more contender."""
         weights = self._weights(members, slice(None))
         if not weights:
             return judged
         folds = self._answers(members, slice(None))
-        scores = []  # of each fold: rows as they are, and damaged
+        scores = []  # for each fold: on clean rows and on damaged rows
         for fold in folds:
             others = [other for other in folds if other is not fold] or [fold]
             shares = weights_on(others, self.classes)
@@ -581,10 +599,10 @@ class _Race:
 
 
 def _means(scores: Scores) -> Scores:
-    """Means over the folds that there were."""
+    """Means over the folds in which each contender ran."""
     return np.asarray(np.nanmean(scores, axis=1))
 
 
 def _with_sum(seconds: Scores, of: list[int]) -> Scores:
-    """Times of all contenders, and of a blend of these."""
+    """Times of all contenders, and the sum of these for the blend."""
     return np.append(seconds, seconds[of].sum())

@@ -1,4 +1,4 @@
-"""The models that compete for a recommendation."""
+"""The models that `recommend` compares."""
 
 from __future__ import annotations
 
@@ -54,24 +54,32 @@ BLENDED = (
     "reduced linear",
     "reduced boosting",
 )
+_FOR_MISSING = (*BLENDED, "linear behind KNNImputer")  # of no use without NaN
+_DENSE = (  # what follows the linear models, none of which takes sparse rows
+    "linear behind mean fill",
+    "boosting",
+    "forest",
+    "boosting behind mean fill",
+    *_FOR_MISSING,
+)
 _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, too
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)  # C of a logistic regression, 1 / alpha of a ridge
-_TREES = 100  # of a forest
-_TUNED_BY = 2_000  # rows on which constants are chosen
-# Iterations of boosting, for each class, where rows are few, and the learning rate: as
-# good as 50 at the usual 0.1, and faster. If it stops by itself it does so many at most.
+_TREES = 100  # in a forest
+_TUNED_BY = 2_000  # rows on which hyperparameters are chosen
+# Boosting on few rows: 20 iterations per class with learning rate 0.2 are as good as 50
+# with the usual 0.1, and faster. With early stopping the number is a maximum.
 _ITERATIONS, _STEEP, _MOST = 20, 0.2, 1_000
-_STOPPED_EARLY = 300  # rows, from which boosting finds its number of iterations
-_RARE = 10  # rows of a class that has hardly any among those held out for that
-_LARGE = 10_000  # rows for which trees may have more leaves
-_COPIED_ROWS = 40_000  # of incomplete copies, for each class, if there are 2 to 8 each
-_KERNEL_ROWS = 3_000  # more make a kernel machine slow
-_NEIGHBOUR_ROWS = 3_000  # and an imputer that compares every row with every other
-_FEW_PATTERNS = 64  # of missing columns, for each of which there is a linear model
-_VERY_FEW = 8  # and one of boosting
-_DRAWS, _DRAWN_ROWS = 5, 5_000  # by which patterns are counted
-_SEEN = 0.98  # share of a draw's rows whose patterns were met before, if they are few
-_CALIBRATED = 3  # folds that make probabilities of a kernel machine's scores
+_STOPPED_EARLY = 300  # rows from which on boosting stops early
+_RARE = 10  # a class with fewer rows has hardly any in the validation set for that
+_LARGE = 10_000  # rows from which on trees may have more leaves
+_COPIED_ROWS = 40_000  # rows of incomplete copies per class; 2 to 8 copies of each row
+_KERNEL_ROWS = 3_000  # a kernel machine is slow on more
+_NEIGHBOUR_ROWS = 3_000  # so is KNNImputer, which compares all pairs of rows
+_FEW_PATTERNS = 64  # of missing columns, for each of which a linear model is fitted
+_VERY_FEW = 8  # patterns, for each of which boosting is fitted
+_DRAWS, _DRAWN_ROWS = 5, 5_000  # with which patterns are counted
+_SEEN = 0.98  # patterns are few if so many rows of a draw have one that was seen before
+_CALIBRATED = 3  # folds that calibrate a kernel machine's scores as probabilities
 
 
 @shared_docs
@@ -86,7 +94,10 @@ def portfolio(
     encoder: Any = None,
     task: str | None = None,
 ) -> dict[str, Any]:
-    """Return the unfitted models that `recommend` compares, by name.
+    """Make the models that `recommend` compares, unfitted, by name.
+
+    How many there are depends on the table and on the perturbation: from 4 linear
+    models for sparse rows up to 16. `recommend` tells which ones are left out, and why.
 
     Parameters
     ----------
@@ -116,7 +127,7 @@ def portfolio(
         name = "linear without noise" if rate is None else f"dropout {rate:g}"
         model = linear(rate) if classify else DropoutRidge(rate)
         found[name] = make_pipeline(table, model)
-    if density(X) is not None:  # what follows would fill every zero
+    if density(X) is not None:  # the other models need dense rows
         return found
     dense = clone(table)
     if "sparse_output" in dense.get_params():
@@ -146,11 +157,31 @@ def portfolio(
     return found
 
 
+def left_out(contenders: dict[str, Any], X: Any, known: bool) -> dict[str, str]:
+    """Models that are not in the portfolio for these rows, with the reasons.
+
+    `known` says whether the models will see which values are missing.
+    """
+    patterns = "more than {} patterns of missing columns"
+    reasons = {
+        "boosting behind mean fill": "no missing values in the training rows",
+        "averaged kernel machine": f"more than {_KERNEL_ROWS:,} rows",
+        "linear behind KNNImputer": f"more than {_NEIGHBOUR_ROWS:,} rows",
+        "reduced linear": patterns.format(_FEW_PATTERNS),
+        "reduced boosting": patterns.format(_VERY_FEW),
+    }
+    if not known:
+        reasons |= dict.fromkeys(_FOR_MISSING, "values do not become NaN")
+    if density(X) is not None:
+        reasons |= dict.fromkeys(_DENSE, "X is sparse")
+    return {name: reasons[name] for name in _DENSE if name not in contenders}
+
+
 def _averaged(
     X: Any, y: Any, plain: dict[str, Any], some: tuple[Any, Any], random_state: Any
 ) -> dict[str, Any]:
     """Contenders that average over what missing values may have been."""
-    # only the one to take needs intervals
+    # only the model that is taken in the end needs calibrated intervals
     averaged = partial(AverageOverMissing, random_state=random_state, n_calibration=0)
     averaged = partial(averaged, **_treated(averaged(plain["forest"]), *some))
     found = {f"averaged {name}": averaged(model) for name, model in plain.items()}
@@ -169,7 +200,7 @@ def _averaged(
 def _trained_for_holes(
     X: Any, y: Any, plain: dict[str, Any], random_state: Any
 ) -> dict[str, Any]:
-    """Boosting on incomplete copies of the rows, and an imputer that compares rows."""
+    """Boosting on incomplete copies of the rows; a linear model behind KNNImputer."""
     dense, trees = plain["boosting"][0], plain["boosting"][-1]
     rows = np.shape(X)[0]
     classes = len(np.unique(y)) if is_classifier(trees) else 1
@@ -184,7 +215,7 @@ def _trained_for_holes(
 
 
 def _sample(X: Any, y: Any, random_state: Any) -> tuple[Any, Any]:
-    """Some rows, on which constants are chosen."""
+    """A random sample of rows, on which hyperparameters are chosen."""
     y = np.asarray(y)
     rng = np.random.default_rng(random_state)
     rows = np.sort(rng.permutation(len(y))[:_TUNED_BY])
@@ -192,10 +223,10 @@ def _sample(X: Any, y: Any, random_state: Any) -> tuple[Any, Any]:
 
 
 def _best(models: list[Any], X: Any, y: Any) -> Any:
-    """The best of some models by cross-validation; the first if none can be judged."""
+    """The best model by cross-validation; the first one if that is not possible."""
     scoring = "neg_log_loss" if is_classifier(models[0]) else None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of classes with hardly any rows
+        warnings.simplefilter("ignore")  # about classes with fewer rows than folds
         try:
             scores = [
                 cross_val_score(model, X, y, cv=3, scoring=scoring, error_score="raise")
@@ -207,9 +238,9 @@ def _best(models: list[Any], X: Any, y: Any) -> Any:
 
 
 def _linear(table: Any, classify: bool) -> list[Any]:
-    """Linear models behind an imputer, from strong to weak penalties; first the usual.
+    """Linear models behind mean imputation, the usual strength of the penalty first.
 
-    Where training rows have holes, indicators tell them apart.
+    Where training rows have missing values, indicator columns mark them.
     """
     fill = SimpleImputer(add_indicator=True)
     plain = [
@@ -220,7 +251,7 @@ def _linear(table: Any, classify: bool) -> list[Any]:
 
 
 def _boosting(y: Any, classify: bool, random_state: Any) -> Any:
-    """Boosted trees that stop by themselves, if there are rows enough to tell when."""
+    """Boosted trees, with early stopping if there are enough rows for it."""
     grown = (
         HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
     )
@@ -243,7 +274,7 @@ def _boosting(y: Any, classify: bool, random_state: Any) -> Any:
 
 
 def _forests(table: Any, classify: bool, random_state: Any) -> list[Any]:
-    """Two kinds of forests."""
+    """A random forest and extremely randomised trees."""
     kinds = (
         (RandomForestClassifier, ExtraTreesClassifier)
         if classify
@@ -255,10 +286,10 @@ def _forests(table: Any, classify: bool, random_state: Any) -> list[Any]:
 
 
 def _treated(averaged: Any, X: Any, y: Any) -> dict[str, Any]:
-    """What some rows tell about averaging, for all models of a kind.
+    """Parameters of `AverageOverMissing` that are chosen once for several models.
 
-    The conditional, and how rows are answered if training rows have holes: choosing
-    them takes many fits, which a forest and a linear model make quickly.
+    These are the conditional and, if training rows have missing values, the treatment.
+    Choosing them takes many fits, so quick models (a forest, a linear model) do it.
     """
     words, holed = has_words(X), holes(X).any()
     if words and not holed:  # there is nothing to choose
@@ -267,7 +298,7 @@ def _treated(averaged: Any, X: Any, y: Any) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = clone(averaged).fit(X, y)
-    except ValueError:  # such as a column that holds nothing in these rows
+    except ValueError:  # for example, a column is empty in these rows
         return {"conditional": Donors()}
     found = {"conditional": clone(fitted.conditional_)}
     if fitted.treatments_ is not None:
@@ -278,9 +309,9 @@ def _treated(averaged: Any, X: Any, y: Any) -> dict[str, Any]:
 def _number_of_patterns(
     X: Any, y: Any, perturb: Any, level: float, groups: Any
 ) -> float:
-    """How many patterns of missing columns there will be, if it can be told.
+    """How many patterns of missing columns to expect.
 
-    Without bound if a new draw shows many that were not met before.
+    Infinite if a new draw still shows many patterns that were not seen before.
     """
     columns = feature_names(None, X)
     some = np.arange(min(len(y), _DRAWN_ROWS))
@@ -300,16 +331,16 @@ def _number_of_patterns(
 
 
 def _kernel_machine(y: Any) -> Any:
-    """A kernel machine with probabilities, if there are rows enough to learn them."""
+    """A kernel machine, with probabilities if each class has enough rows for them."""
     if np.unique(y, return_counts=True)[1].min() < 4 * _CALIBRATED:
         return SVC()
     return CalibratedClassifierCV(SVC(), cv=_CALIBRATED, ensemble=False)
 
 
 def winner(contenders: dict[str, Any], result: Contest, random_state: Any = 0) -> Any:
-    """The contender to take, unfitted; a regressor has intervals.
+    """The recommended model, unfitted. A regressor has prediction intervals.
 
-    Those that average over missing values keep rows aside again, as they do by default.
+    Averaging models hold rows out for calibration again, as they do by default.
     """
     names = [result.choice] if result.choice != BLEND else list(result.weights)
     members = [(name, clone(contenders[name])) for name in names]
@@ -330,5 +361,5 @@ def winner(contenders: dict[str, Any], result: Contest, random_state: Any = 0) -
 
 
 def is_known(perturb: Any, deleted_as: str = "zero") -> bool:
-    """Whether cells are missing, and the model knows."""
+    """Whether values become missing (NaN), so that the model sees which ones."""
     return (as_perturbation(perturb).deleted_as or deleted_as) == "nan"

@@ -1,4 +1,4 @@
-"""A recommendation after a contest between the models of a portfolio."""
+"""Recommend a model: cross-validate a portfolio and fit the best."""
 
 from __future__ import annotations
 
@@ -24,11 +24,17 @@ from noiseproof.training.judging import (
     sample,
     threads_for,
 )
-from noiseproof.training.portfolios import BLENDED, is_known, portfolio, winner
+from noiseproof.training.portfolios import (
+    BLENDED,
+    is_known,
+    left_out,
+    portfolio,
+    winner,
+)
 from noiseproof.training.sharing import shared
 from noiseproof.training.targets import read_target
 
-_PREDICTIONS = 2_000  # of a contender on rows held out, at least
+_PREDICTIONS = 2_000  # of each contender on held-out rows, at least, over all draws
 _LEGAL: dict[str, list[Any]] = {
     **LEGAL,
     "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
@@ -43,12 +49,12 @@ class Recommendation:
     Parameters
     ----------
     model : estimator
-        The best contender, fitted on all rows; the blend if it is within one standard
-        error of the best.
-        If it predicts a quantity, it has `predict_interval`: some of the rows were kept
-        aside to calibrate intervals, and the model was fitted once more without them.
+        The recommended model, fitted on all rows: the best contender, or the blend if
+        that is within one standard error of the best. A regressor also has
+        `predict_interval`. To calibrate the intervals, some rows were held out, and
+        the model was fitted once more without them.
     contest : Contest
-        Scores and costs of all contenders.
+        Scores and costs of all contenders, and which models were left out.
 
     {See Also: recommend}
     """
@@ -58,7 +64,7 @@ class Recommendation:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether rows of the training data are part of the model, to fill holes."""
+        """Whether the model contains training rows, for missing values or intervals."""
         return kept_rows(self.model) is not None
 
     def __repr__(self) -> str:
@@ -87,42 +93,46 @@ def recommend(
     n_jobs: int | None = None,
     **options: Any,
 ) -> Recommendation:
-    """Find the best model for a perturbation that is expected after training.
+    """Find the best of up to 16 models for a perturbation that is expected.
 
-    A portfolio of linear models, boosted trees and forests is cross-validated under
-    what is expected (see `noiseproof.evaluation.contest`): plain, behind imputers, and
-    trained for dropout. If the model will know which values are missing, models that
-    average over them, boosting trained on incomplete copies and, where patterns of
-    missing columns are few, a model for each pattern take part, too, and so does a
-    blend: the weighted mean of their answers. The best contender is fitted on all rows;
-    it is the blend if that is within one standard error of the best. Contenders that
-    are clearly behind after two folds are dropped. A column without any value counts as
-    constant.
+    Linear models, boosted trees and forests are cross-validated under the perturbation
+    (see `noiseproof.evaluation.contest`): as they are, behind imputers, and trained
+    with dropout. If values become missing (NaN), more models compete: models that
+    average over the missing values, boosting trained on incomplete copies of the rows,
+    and a separate model for each pattern of missing columns if there are few patterns.
+    Their predictions are also blended, that is, averaged with weights that are chosen
+    by cross-validation.
+
+    Contenders that are clearly behind after two folds are dropped. The best contender
+    is fitted on all rows; the blend is preferred if it is within one standard error of
+    the best. The verdict says which models were not tried, and why. Columns without
+    any value are ignored.
 
     Parameters
     ----------
     {raw X, raw y, perturb, level}
-        None means the level of a noise object that makes values missing, such as
-        `Missing(0.5)`, and else 0.3. Other noise and attacks act after the scaler,
-        unless `space="input"` is given.
+        None means the object's own level if it makes values missing, such as
+        `Missing(0.5)`, and otherwise 0.3. Other noise and attacks act on the scaled
+        features, unless `space="input"` is given.
     {groups, task, encoder, max_rows}
-        The best one is fitted on all rows, with constants that suit these.
+        The recommended model is fitted on all rows, with hyperparameters that were
+        chosen on the sample.
     {any scoring, cv}
     n_repeats : int, default=None
-        Draws of what is expected for each fold; None means 2, and up to 10 where rows
-        are so few that it costs little.
+        Number of random draws of the perturbation for each fold. None means 2, and up
+        to 10 for small tables.
     {seed random_state, progress}
     n_jobs : int, default=None
-        Number of folds that are judged at the same time, in processes. None means what
-        a `joblib.parallel_config` says; without one, as many as there are cores, and 1
-        for small tables. The scores do not depend on it.
+        Number of folds to run in parallel, in processes. None means what a
+        `joblib.parallel_config` says. Without one, it means all cores, or 1 for small
+        tables. The scores do not depend on it.
     **options : dict
         Other options of `noiseproof.evaluation.contest`.
 
     Returns
     -------
     recommendation : Recommendation
-        The fitted model and the contest.
+        The fitted model, and the scores of all contenders.
 
     {See Also: contest, portfolio, perturbed_scorer}
 
@@ -159,16 +169,16 @@ def recommend(
             blend=BLENDED, drop=True, n_jobs=n_jobs, **options,
         )  # fmt: skip
         total = len(y) if len(some[1]) < len(y) else None
-        result = replace(result, sampled_from=total, notes=notes)
+        others = left_out(contenders, some[0], known)
+        result = replace(result, sampled_from=total, left_out=others, notes=notes)
         model = winner(contenders, result, random_state)
         return Recommendation(model.fit(X, y), result)
 
 
 def _without_empty_columns(X: Any) -> tuple[Any, tuple[str, ...]]:
-    """The table with zeros in columns that hold nothing, and a note about them.
+    """The table with zeros in its empty columns, and a note that names them.
 
-    So they are constant, and no model learns from them; rows that it is asked about
-    later may have them or not.
+    No model learns anything from a constant column, and new rows may have values there.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if density(X) is not None or len(np.shape(X)) != 2:
@@ -186,4 +196,4 @@ def _without_empty_columns(X: Any) -> tuple[Any, tuple[str, ...]]:
         X = np.array(X, dtype=float)
         X[:, empty] = 0.0
     told = ", ".join(map(str, names))
-    return X, (f"Left out, since no row has a value there: {told}.",)
+    return X, (f"Columns left out, since no row has a value there: {told}.",)
