@@ -143,7 +143,7 @@ def test_bad_input_gets_one_sentence():
     encoder = TableEncoder().fit(FRAME)
     with pytest.raises(NotFittedError):
         clone(encoder).transform(FRAME)
-    with pytest.raises(ValueError, match="No column of the training table is there"):
+    with pytest.raises(ValueError, match="none of the columns of the training table"):
         encoder.transform(pd.DataFrame({"x": [1]}))
     with pytest.raises(ValueError, match=r"3 named columns, but got an array of shape"):
         encoder.transform(np.zeros((2, 5)))

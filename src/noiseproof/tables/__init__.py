@@ -1,6 +1,7 @@
-"""Tables in files: reading them, and encoding their columns as features.
+"""Read tables from files, and encode their columns as features.
 
-`read_table` reads a file; a pipeline that starts with a `TableEncoder` takes it raw.
+`read_table` reads a file. A pipeline that starts with a `TableEncoder` accepts the raw
+table.
 """
 
 from __future__ import annotations

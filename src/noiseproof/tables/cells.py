@@ -1,4 +1,4 @@
-"""Cells of text as numbers: `1,5`, `$1,234`, `<0.5`, `n/a` and -999."""
+"""Text that is meant as a number: `1,5`, `$1,234`, `<0.5`, `n/a` and -999."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _DECIMAL = r"^[+-]?\d*,\d+$"
 
 
 def is_number(column: Any) -> bool:
-    """Whether a column of pandas holds numbers, as its type says."""
+    """Whether a column of pandas has a numeric dtype."""
     return column.dtype.kind in "fiub"
 
 
 def as_text(column: Any) -> Any:
-    """A column of text; numbers among it are written as they would be in a file."""
+    """A column as text; numbers in it are written as they would be in a file."""
     import pandas as pd
 
     if pd.api.types.infer_dtype(column, skipna=True) != "string":
@@ -27,13 +27,13 @@ def as_text(column: Any) -> Any:
 
 
 def written(cell: Any) -> str:
-    """A cell as text; a whole number has no fraction."""
+    """A value as text; a whole number is written without a fraction."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if whole else cell)
 
 
 def has_decimal_commas(column: Any) -> bool:
-    """Whether commas of a column of text stand before fractions, not thousands."""
+    """Whether the commas in a text column are decimal commas, as in 1,5."""
     text = column.dropna().astype(str).str.replace(_CURRENCY, "", regex=True)
     with_comma = text[text.str.contains(",", regex=False)]
     decimal = with_comma.str.match(_DECIMAL)
@@ -41,10 +41,10 @@ def has_decimal_commas(column: Any) -> bool:
 
 
 def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None) -> Any:
-    """A column of pandas as numbers, NaN where a cell is none.
+    """A column of pandas as numbers, NaN where a value is not a number.
 
-    Kindly, signs of currency are left out, and commas are read as fractions or as
-    thousands: as `decimal` says, or as the column as a whole suggests.
+    If `kindly`, currency signs are ignored, and commas are read as decimal commas or as
+    thousands separators: as `decimal` says, or as the whole column suggests.
     """
     import pandas as pd
 
@@ -53,7 +53,7 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
     if column.dtype.kind in "Mm":  # times, which pandas would count in nanoseconds
         return pd.Series(np.nan, index=column.index, name=column.name)
     plain = pd.to_numeric(column, errors="coerce").astype(float)
-    odd = (plain.isna() & column.notna()).to_numpy()  # an index may name rows twice
+    odd = (plain.isna() & column.notna()).to_numpy()  # labels may be duplicated
     rest = column[odd].astype(str)
     if kindly and len(rest):
         if decimal is None:
@@ -70,7 +70,7 @@ def as_numbers(column: Any, *, kindly: bool = True, decimal: bool | None = None)
 
 
 def sentinel(numbers: Any) -> float | None:
-    """A number such as -999 that stands apart from the others, and is there twice."""
+    """A number such as -999 that is far from all others and occurs at least twice."""
     values = np.unique(np.asarray(numbers, dtype=np.float64))
     values = values[~np.isnan(values)]
     for end, rest in ((0, values[1:]), (-1, values[:-1])):

@@ -1,4 +1,4 @@
-"""Columns of a table as features: numbers scaled, text one-hot encoded."""
+"""Encode the columns of a table: scale numbers, one-hot encode text."""
 
 from __future__ import annotations
 
@@ -32,32 +32,33 @@ from noiseproof.tables.cells import (
 
 @shared_docs
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Features from the columns of a table, by name.
+    """Encode the columns of a table as features.
 
-    Numbers are scaled; text becomes one feature per value seen in training. An empty
-    cell stays missing (NaN) if it is a number, and is all zeros if it is text, as is a
-    text never seen in training: both add nothing to the score of our models. After
-    standardisation zero is the average, so missing means average.
+    Numbers are scaled. Text is one-hot encoded, with one feature per value that was
+    seen in training. A missing number stays missing (NaN). A missing text, and a text
+    that was not seen in training, becomes zeros. The linear models of this library add
+    nothing to the score for either. As a standardised column has mean zero, they treat
+    a missing number as an average one.
 
-    New tables may have their columns in another order. A column that is not there is
-    missing in every row, and so is a text where training had a number, both with a
-    warning; columns that training did not have are ignored.
+    Columns are found by name, so new tables may have them in another order. If a column
+    is absent, its values are missing in every row. Text in a column that was numeric in
+    training is missing, too. Both cause a warning. Additional columns are ignored.
 
     Parameters
     ----------
     scale : {"auto", "standard", "maxabs", "none"}, default="auto"
         How to scale numbers: to mean 0 and variance 1, to a largest absolute value of
-        1, or not. "auto" is "standard", but "maxabs" for sparse matrices, which then
-        stay sparse. Where zero means "absent", as in counts of words, use "maxabs".
+        1, or not at all. "auto" means "standard", but "maxabs" for sparse matrices,
+        which stay sparse. Use "maxabs" where zero means "absent", as in word counts.
     coerce : list of str, default=()
-        Columns that are numbers but for some cells: `1,5` and `$1,234` are read, what
-        is left, such as `<0.5` or `n/a`, is missing, and so is a number such as -999
-        that stands apart from the others.
+        Columns of numbers in which some values are written in another way. `1,5` and
+        `$1,234` are read as numbers. Values such as `<0.5` or `n/a` become missing, and
+        so does a number such as -999 that is far from all others.
     categorical : list of str, default=()
-        Columns whose numbers are codes: each value becomes a feature, as of text.
+        Columns whose numbers are codes. They are one-hot encoded as text is.
     sparse_output : bool, default=True
-        Whether the features of a data frame may be a sparse matrix, as they then are if
-        most of them are zero. Pass False for models that refuse sparse rows, such as
+        Whether to return a sparse matrix if most features of a data frame are zero.
+        Pass False for models that do not accept sparse rows, such as
         `HistGradientBoostingClassifier`.
 
     Attributes
@@ -65,14 +66,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_names_in_ : array of shape (n_columns,)
         Names of the columns, if the training table had names.
     text_columns_, empty_columns_ : list of str
-        Those that hold text, and those that held nothing in training.
+        Columns of text, and columns that were empty in training.
     n_features_in_ : int
         Number of columns.
     missing_rates_ : list of (str, float)
-        Share of the cells of each column that were missing in training.
+        Share of missing values in each column in training.
     coerced_ : list of (str, bool, float or None)
-        Of `coerce`: the column, whether its commas stand before fractions, and the
-        number that means missing.
+        For each column of `coerce`: its name, whether it has decimal commas, and the
+        number that stands for missing values.
 
     {See Also: read_table, recommend}
 
@@ -90,8 +91,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [nan,  0.,  0.]])
     """
 
-    lets_holes_pass: ClassVar[bool] = True  # NaN in, NaN or zeros out, and only there
-    sparse_output: bool = True  # also of encoders saved before there was a choice
+    lets_holes_pass: ClassVar[bool] = (
+        True  # a NaN changes the features of its column only
+    )
+    sparse_output: bool = True  # for encoders that were saved without this parameter
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": [StrOptions({"auto", "standard", "maxabs", "none"})],
@@ -114,7 +117,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.sparse_output = sparse_output
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
-        """Learn scales and the values of text columns.
+        """Learn the scales of numeric columns and the values of text columns.
 
         {(raw X, ignored y) -> self}
         """
@@ -122,7 +125,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn and encode in one pass.
+        """Fit the encoder and encode X in one pass.
 
         {(raw X, ignored y) -> features}
         """
@@ -142,13 +145,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.encoder_ = self._by_columns(X)
             X = X.assign(**{name: as_text(X[name]) for name in self.text_columns_})
         else:
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+            self.__dict__.pop("feature_names_in_", None)  # from an earlier fit
             X = read(self, X)
             self.encoder_ = self._scaler(sparse=density(X) is not None)
         return self.encoder_.fit_transform(X)
 
     def _learn_to_coerce(self, X: Any) -> Any:
-        """The table with its coerced columns as numbers; how is kept for later."""
+        """The table with its coerced columns as numbers; stores how to read them."""
         for name in [*self.coerce, *self.categorical]:
             if name not in X.columns:
                 raise ValueError(f"The table has no column {name!r}.")
@@ -200,7 +203,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
 
     def transform(self, X: Any) -> Any:
-        """Features of new rows.
+        """Encode new rows.
 
         {(raw X) -> features}
         """
@@ -214,7 +217,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self.encoder_.transform(X)
 
     def _framed(self, X: Any) -> Any:
-        """An array as a table with the columns of training, by position."""
+        """An array as a table with the training columns, by position."""
         import pandas as pd
 
         sparse = density(X) is not None
@@ -228,14 +231,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return pd.DataFrame(X, columns=self.feature_names_in_)
 
     def _matched(self, X: Any) -> Any:
-        """The columns of training in their order, empty where they are missing."""
+        """The training columns in their order; absent ones are empty."""
         used = [
             name for name in self.feature_names_in_ if name not in self.empty_columns_
         ]
         missing = [name for name in used if name not in X.columns]
         if len(missing) == len(used):
             raise ValueError(
-                f"No column of the training table is there: it had {_columns(used)}."
+                "This table has none of the columns of the training table, which are: "
+                f"{_columns(used)}."
             )
         if missing:
             warnings.warn(
@@ -251,7 +255,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return X
 
     def known_texts(self) -> dict[str, list[str]]:
-        """The values of each text column that training had."""
+        """The values of each text column that were seen in training."""
         check_is_fitted(self)
         if not self.text_columns_:
             return {}
@@ -261,20 +265,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the features: of the column, and of the value for text.
+        """Names of the features.
 
-        Where that name is taken, as by a number column `col_a` beside a text column
-        `col` with the value `a`, a number in brackets follows.
+        A numeric feature has the name of its column. A feature of a text column is
+        named by column and value, as in `colour_red`. If that name is taken, a number
+        in brackets follows.
 
         Parameters
         ----------
         input_features : ignored
-            For scikit-learn; the names of training are used.
+            For compatibility with scikit-learn; the names of training are used.
 
         Returns
         -------
         names : array of str
-            One per feature.
+            One name per feature.
         """
         check_is_fitted(self)
         if not hasattr(self, "feature_names_in_"):
@@ -285,7 +290,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for column, values in zip(texts, known, strict=True):
             for value in values:
                 name, n = f"{column}_{value}", 2
-                while name in names:  # of a number column, or of another text column
+                while name in names:  # taken by another column
                     name, n = f"{column}_{value} ({n})", n + 1
                 names[name] = None
         return np.array(list(names), dtype=object)
@@ -298,24 +303,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _as_pandas(X: Any) -> Any:
-    """A frame of pandas, whose columns are named by text."""
+    """A pandas data frame whose column names are strings."""
     return (X if hasattr(X, "iloc") else X.to_pandas()).rename(columns=str)
 
 
 def _texts(column: Any) -> list[str]:
-    """The values of a text column, which should be fewer than its rows."""
+    """The distinct values of a text column; warns if they hardly repeat."""
     values = sorted(set(column.dropna()))
     warn_of_many_words(column.name, len(values), len(column))
     return values
 
 
 def _numbers(column: Any) -> Any:
-    """Numbers where training had them; other cells are missing, with a warning."""
+    """A column that was numeric in training; text becomes NaN, with a warning."""
     numbers = as_numbers(column, kindly=False)
     text = column[numbers.isna() & column.notna()]
     if len(text):
         warnings.warn(
-            f"Column {column.name!r} held numbers in training: a cell such as "
+            f"Column {column.name!r} was numeric in training: a value such as "
             f"{str(text.iloc[0])!r} counts as missing ({len(text)} in all).",
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, TSV, Parquet, NPZ and svmlight become features and a target."""
+"""Read features and a target from CSV, TSV, Parquet, NPZ and svmlight files."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from noiseproof._unpacking import (
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
 _DELIMITERS = b",;\t"
-# what damaged archives make zipfile and NumPy raise; encrypted ones are RuntimeErrors
+# errors that zipfile and NumPy raise for damaged or encrypted (RuntimeError) archives
 _UNREADABLE = (ValueError, OSError, EOFError, RuntimeError, BadZipFile, zlib.error)
 _PARTS = {"data", "indices", "indptr", "shape"}
-# A sparse file may have so many features in any case, and so many for each entry; a
-# single large index must not take all memory.
+# Limits of a sparse file: features in any case, and features per stored entry. Without
+# them a single large index could take all memory.
 _FEATURES, _FEATURES_PER_ENTRY = 1_000_000, 100
 
 
 class TableError(ValueError):
-    """A file that cannot be used as a table.
+    """An error that says why a file cannot be read as a table.
 
     See Also
     --------
@@ -50,18 +50,19 @@ class TableError(ValueError):
 @shared_docs
 @dataclass(frozen=True)
 class Table:
-    """Features and target of one file.
+    """The features and the target of one file.
 
     Parameters
     ----------
     X : DataFrame, array or CSR matrix of shape (n_samples, n_features)
-        Features: a frame where the file has names, NaN or None where a cell is empty.
+        Features; a data frame if the file names its columns. Missing values are NaN or
+        None.
     y : array of shape (n_samples,) or None
         The target, if the file has one.
     target : str or None
         Name of the target.
     first_index : int or None
-        0 or 1: where an svmlight file starts to count its features.
+        The number of the first feature in an svmlight file, 0 or 1.
 
     {See Also: read_table}
     """
@@ -73,7 +74,7 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """Names of the features, where the file has them."""
+        """Names of the features, if the file has them."""
         return list(getattr(self.X, "columns", []))
 
 
@@ -87,40 +88,41 @@ def read_table(
     first_index: int | None = None,
     strict: bool = True,
 ) -> Table:
-    r"""Read a table from a file; empty cells are missing features.
+    r"""Read a table from a file. Empty cells become missing values.
 
     Parameters
     ----------
     path : str or path
-        A `.csv`, `.tsv`, `.parquet`, `.npz`, `.svm`, `.svmlight` or `.libsvm` file;
-        text may be compressed, which a second suffix says: `.gz`, `.bz2`, `.xz` or
+        A `.csv`, `.tsv`, `.parquet`, `.npz`, `.svm`, `.svmlight` or `.libsvm` file.
+        Text files may be compressed, with a second suffix: `.gz`, `.bz2`, `.xz` or
         `.zst`. The first line of a CSV or TSV file names its columns. An NPZ file holds
-        `X` and perhaps `y`, or the parts `data`, `indices`, `indptr` and `shape` of a
-        CSR matrix (as `scipy.sparse.save_npz` writes them) and perhaps `y`.
+        `X` and optionally `y`. Instead of `X` it may hold the parts `data`, `indices`,
+        `indptr` and `shape` of a CSR matrix, as `scipy.sparse.save_npz` writes them.
     target : str or int, default=None
-        The column to predict, by name or by position (-1 is the last); svmlight and
-        NPZ files know theirs.
+        The column to predict, by name or by position (-1 is the last). Not needed for
+        svmlight and NPZ files, which contain their own.
     text : names, default=()
         Columns to read as text even where they look like numbers.
     n_features : int, default=None
-        Features of an svmlight file; None means as many as it mentions, if that is in
-        proportion to what it holds.
+        Number of features of an svmlight file. None means the largest that the file
+        mentions, unless that is out of proportion to the number of its entries.
     first_index : {0, 1}, default=None
-        Where an svmlight file starts to count; None means 0 if it mentions a feature
-        0, and else 1.
+        Number of the first feature in an svmlight file. None means 0 if the file
+        mentions a feature 0, and otherwise 1.
     strict : bool, default=True
-        Whether to refuse a file with infinite cells, or with rows whose target is
-        empty. If not, such cells are missing and such rows left out, with a warning.
+        Whether to refuse a file with infinite values or with rows without a target. If
+        False, infinite values become missing and such rows are left out, with a
+        warning.
 
     Returns
     -------
     table : Table
-        With fields `X`, `y`, `target`, `first_index`.
+        The features and the target, as `X`, `y`, `target` and `first_index`.
 
     Raises
     ------
     TableError
-        A `ValueError`: one sentence that says what is wrong with the file.
+        A `ValueError` that says what is wrong with the file.
 
     {See Also: TableEncoder}
 
@@ -164,7 +166,7 @@ def read_table(
 
 
 def _suffix(path: Path) -> str:
-    """What says how to read a file, without the suffix of a compressed text."""
+    """The suffix that tells the format, without one for compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -174,7 +176,7 @@ def _suffix(path: Path) -> str:
 def _read_csv(
     path: Path, target: str | int | None, text: frozenset[str], strict: bool
 ) -> Table:
-    """CSV or TSV; the delimiter is the one that the first line uses most."""
+    """Read CSV or TSV; the delimiter is the most frequent one in the first line."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -187,7 +189,7 @@ def _read_csv(
             try:
                 return csv.read_csv(file, options, parse, convert)
             except pa.ArrowInvalid:
-                if not threads:  # one thread alone knows the number of a bad row
+                if not threads:  # Arrow knows the number of a bad row without threads
                     raise
         return read(texts, threads=False)
 
@@ -196,7 +198,7 @@ def _read_csv(
         delimiter = _delimiter(source, path)
         table = read(text)
         _check_closed(table, source, path)
-        # dates are text here: as numbers they would not be features of any use
+        # dates stay text: as numbers they would not be useful features
         dates = {f.name for f in table.schema if pa.types.is_temporal(f.type)}
         return _table(read(text | dates) if dates else table, path, target, strict)
     except UnicodeDecodeError as error:
@@ -208,7 +210,7 @@ def _read_csv(
 def _read_parquet(
     path: Path, target: str | int | None, text: frozenset[str], strict: bool
 ) -> Table:
-    """Parquet; dates and other types that are no numbers become text."""
+    """Read Parquet; dates and other types that are not numeric become text."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import parquet
@@ -220,7 +222,7 @@ def _read_parquet(
                 column = pc.cast(table.column(i), pa.string())
                 table = table.set_column(i, field.name, column)
     except pa.ArrowNotImplementedError as error:
-        raise TableError(f"{path}: a column is not a plain one: {error}") from error
+        raise TableError(f"{path}: a column cannot be read: {error}") from error
     except (pa.ArrowInvalid, OSError) as error:
         raise TableError(f"{path} is not a Parquet file: {_reason(error)}") from error
     return _table(table, path, target, strict)
@@ -234,10 +236,10 @@ def _is_number(kind: Any) -> bool:
 
 
 def _arrow_source(path: Path) -> Callable[[], Any]:
-    """Opens a text as a file of Arrow's own.
+    """A function that opens a text file as a file object of Arrow's own.
 
-    Arrow reads ahead in threads that may still run when it has given up on a bad row.
-    If they had to call Python, the interpreter could wait for them at exit, for ever.
+    Arrow reads ahead in threads, which may still run after it has given up on a bad
+    row. If they had to call Python, the interpreter could hang at exit.
     """
     import pyarrow as pa
 
@@ -262,7 +264,7 @@ def _delimiter(source: Callable[[], Any], path: Path) -> str:
 def _check_closed(table: Any, source: Callable[[], Any], path: Path) -> None:
     """Refuse a file in which a quote at the end of a row is never closed.
 
-    All rows after it would be the text of its cell.
+    All rows after it would be read as the text of one cell.
     """
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if not isinstance(last, str) or "\n" not in last:
@@ -279,7 +281,7 @@ _UNCLOSED = "a quote that opens a cell is never closed"
 
 
 def _reason(error: BaseException) -> str:
-    """Arrow's words without its prefixes, and without the text of the file."""
+    """Arrow's error message without its prefixes and without the text of the file."""
     words = str(error).strip().splitlines()
     first = words[0] if words else type(error).__name__
     if "straddling object" in first:
@@ -298,7 +300,7 @@ _COLUMNS = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 def _table(table: Any, path: Path, target: str | int | None, strict: bool) -> Table:
-    """Features and target as pandas and NumPy hold them."""
+    """Split an Arrow table into features (pandas) and target (NumPy)."""
     import pyarrow as pa
 
     names = table.column_names
@@ -326,7 +328,7 @@ def _table(table: Any, path: Path, target: str | int | None, strict: bool) -> Ta
 
 
 def _labelled(table: Any, target: str, path: Path) -> Any:
-    """The rows whose target is not empty, if there are any."""
+    """The table without rows whose target is empty, unless all are."""
     column = table.column(target)
     empty, n = column.null_count, len(column)
     if not 0 < empty < n:
@@ -339,7 +341,7 @@ def _labelled(table: Any, target: str, path: Path) -> Any:
 
 
 def _values(column: Any) -> Any:
-    """A column as an array, None or NaN where a cell is empty."""
+    """A column as an array, None or NaN where a value is missing."""
     import pyarrow as pa
 
     if pa.types.is_null(column.type):
@@ -351,7 +353,7 @@ def _values(column: Any) -> Any:
 
 
 def _frame(table: Any, path: Path, strict: bool) -> Any:
-    """A frame of numbers and text, without infinite numbers."""
+    """A pandas data frame of numbers and text, without infinite numbers."""
     import pyarrow as pa
 
     for i, field in enumerate(table.schema):
@@ -379,7 +381,7 @@ def _frame(table: Any, path: Path, strict: bool) -> Any:
 
 
 def _find(target: str | int, names: list[str], path: Path) -> str:
-    """Name of the target, given by name or by position."""
+    """The name of the target, which is given by name or by position."""
     if target in names:
         return str(target)
     try:
@@ -397,7 +399,7 @@ def _find(target: str | int, names: list[str], path: Path) -> str:
 
 
 def _read_npz(path: Path) -> Table:
-    """`X` and perhaps `y`; or the parts of a CSR matrix and perhaps `y`."""
+    """Read `X` or the parts of a CSR matrix, and `y` if it is there."""
     try:
         with ZipFile(path) as archive:
             sizes = [info.file_size for info in archive.infolist()]
@@ -440,10 +442,10 @@ def _features(arrays: dict[str, Any], path: Path) -> Any:
 def _read_svmlight(
     path: Path, n_features: int | None, first_index: int | None
 ) -> Table:
-    """Features and labels; features beyond `n_features` are left out."""
+    """Read features and labels; features beyond `n_features` are left out."""
     from sklearn.datasets import load_svmlight_file
 
-    try:  # read as if counting started at 0, to see whether it does
+    try:  # read as if features were numbered from 0, to see whether they are
         packed = path.suffix.lower() in PACKED
         with open_packed(path) if packed else path.open("rb") as file:
             X, y = load_svmlight_file(file, zero_based=True)
@@ -458,7 +460,7 @@ def _read_svmlight(
         first_index = 0 if X.nnz == 0 or lowest == 0 else 1
     if first_index == 1 and lowest == 0:
         raise TableError(
-            f"{path} counts its features from 0, but the training file from 1."
+            f"{path} numbers its features from 0, but the training file from 1."
         )
     mentioned = max(X.shape[1] - first_index, 1)
     if n_features is None:
@@ -476,16 +478,16 @@ def _read_svmlight(
 
 
 def _check_width(d: int, stored: int, path: Path) -> None:
-    """Refuse a few entries that are spread over far more features than they fill."""
+    """Refuse a number of features that is far larger than the number of entries."""
     if d > _FEATURES + _FEATURES_PER_ENTRY * stored:
         raise TableError(
-            f"{path} mentions feature {d:,}, but holds only {stored:,} entries: if it "
-            "is right, say how many features there are (n_features, --n-features)."
+            f"{path} mentions feature {d:,}, but holds only {stored:,} entries. If "
+            "that is right, give the number of features (n_features, --n-features)."
         )
 
 
 def _check_target(y: NDArray[Any], path: str, name: str) -> NDArray[Any]:
-    """The target with whole numbers as integers, or one sentence about empty cells."""
+    """The target, checked; whole numbers become integers."""
     y = np.asarray(y)
     if y.ndim != 1:
         raise TableError(f"{path}: the target {name!r} must be one column.")
@@ -504,7 +506,7 @@ def _check_target(y: NDArray[Any], path: str, name: str) -> NDArray[Any]:
 
 
 def _check_matrix(X: Any, path: Path) -> Any:
-    """A matrix of numbers without infinite ones, or one clear sentence."""
+    """The matrix as floats, checked for its shape and for infinite values."""
     if X.ndim != 2 or 0 in X.shape:
         raise TableError(
             f"{path}: X must have rows and columns; it has shape {X.shape}."

@@ -1,4 +1,4 @@
-"""From a raw table to a fitted model: train one, or let several compete."""
+"""From a raw table to a fitted model: train one, or choose the best of several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contests between models for raw tables, on a sample of the rows."""
+"""Cross-validate models for raw tables, on a sample of the rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noiseproof._private import HasMethods, Interval, StrOptions
 from noiseproof._rows import available_threads
 from noiseproof.evaluation import Contest, as_perturbation, checked, contest
 
-# what `train` and `recommend` both take
+# parameters that `train` and `recommend` share
 LEGAL: dict[str, list[Any]] = {
     "level": [Real, None],
     "task": [StrOptions({"classification", "regression"}), None],
@@ -23,13 +23,13 @@ LEGAL: dict[str, list[Any]] = {
     "max_rows": [Interval(Integral, 2, None, closed="left")],
     "random_state": ["random_state"],
 }
-_SMALL = 500_000  # cells
-_QUICK = 50_000  # cells, for each class: not worth the start of processes
-_LEVEL = 0.3  # of what is expected, if nobody says
+_SMALL = 500_000  # values, up to which one thread is fastest
+_QUICK = 50_000  # values per class, below which starting processes does not pay
+_LEVEL = 0.3  # of the perturbation, unless it is given
 
 
 def sample(X: Any, y: Any, max_rows: int, random_state: Any) -> tuple[Any, Any]:
-    """All rows, or so many of them at random."""
+    """All rows, or a random sample of `max_rows` of them."""
     if len(y) <= max_rows:
         return X, y
     options = {"n_samples": max_rows, "random_state": random_state}
@@ -38,7 +38,7 @@ def sample(X: Any, y: Any, max_rows: int, random_state: Any) -> tuple[Any, Any]:
 
 
 def level_of(perturb: Any, level: float | None) -> float:
-    """The level that is given, or that of the object, or the usual one."""
+    """The level that was given, or else the object's own, or else the default."""
     own = None if isinstance(perturb, str) else as_perturbation(perturb).own_level
     return level if level is not None else _LEVEL if own is None else own
 
@@ -52,23 +52,23 @@ def judge(
     groups: Any = None,
     **options: Any,
 ) -> Contest:
-    """Hold a contest where the perturbation acts."""
+    """Run a contest, with the perturbation where it belongs and without warnings."""
     options |= _place(perturb, groups, options)
     with warnings.catch_warnings(), threads_for(X):
-        warnings.simplefilter("ignore")  # the scores tell how well each has done
+        warnings.simplefilter("ignore")  # the scores show how each model did
         return contest(contenders, X, y, perturb, level, **options)
 
 
 def refuse(X: Any, y: Any, perturb: Any, level: float, groups: Any, **how: Any) -> None:
-    """Refuse, before any work, a perturbation by which nothing could be judged."""
+    """Refuse an invalid perturbation before any work."""
     checked(perturb, level, X, y, **{**how, **_place(perturb, groups, how)})
 
 
 def _place(perturb: Any, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Where the perturbation acts, and by which groups.
+    """Options that say where the perturbation acts, and on which groups.
 
-    Missing and deleted values are those of the table itself; other noise and attacks
-    act on what the last step of a pipeline gets.
+    Values go missing or are deleted in the table itself. Other noise and attacks act on
+    the input of the last step of a pipeline.
     """
     perturbation = as_perturbation(perturb)
     found = {"space": "input" if perturbation.in_table else "model"} | options
@@ -77,12 +77,12 @@ def _place(perturb: Any, groups: Any, options: dict[str, Any]) -> dict[str, Any]
 
 
 def jobs_for(X: Any, classes: int) -> int | None:
-    """How many folds to judge at a time, unless a `joblib.parallel_config` says it."""
+    """How many folds to run in parallel; None if a `joblib.parallel_config` says it."""
     if effective_n_jobs(None) > 1 or np.prod(np.shape(X)) * classes < _QUICK:
         return None
     return available_threads()
 
 
 def threads_for(X: Any) -> Any:
-    """A context with one thread for small data, where more wait for each other."""
+    """A context that limits small data to one thread, as more would be slower."""
     return threadpool_limits(1 if np.prod(np.shape(X)) <= _SMALL else None)

@@ -1,4 +1,4 @@
-"""A table in several files, read by the workers of a Dask cluster."""
+"""Train on a table in several files, read by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from noiseproof._private import _safe_indexing
 from noiseproof._rows import stack
 from noiseproof.tables import Table
 
-_SAMPLE = 100_000  # rows from all files by which columns are scaled and encoded
+_SAMPLE = 100_000  # rows from all files, to which the encoder is fitted
 
 
 @shared_docs
 class TableParts:
-    """A table in files that the workers of a cluster read, one block for each file.
+    """A table in several files that the workers of a Dask cluster read, a block each.
 
-    Train a pipeline on the `sample`, and then its last step on all rows. Files are read
-    three times, since tables that stayed would take the memory of the blocks made of
-    them: to draw the sample, to train, and for the score.
+    Train a pipeline on the `sample`, and then its last step on all rows with `fit`. To
+    save memory, tables are not kept: each file is read three times, to draw the sample,
+    to train, and for the score.
 
     Parameters
     ----------
     client : distributed.Client
-        Of the cluster.
+        A client of the cluster.
     files : list of paths
-        Of one table, where the workers find them.
+        The files of the table, at paths that the workers can read.
     read : callable
-        Makes a `Table` of a file: `read_table` with its options.
+        Reads a file as a `Table`, such as `read_table` with its options.
 
     {See Also: train, read_table}
 
@@ -54,7 +54,7 @@ class TableParts:
 
     @cached_property
     def sample(self) -> Table:
-        """Rows drawn from all files alike, for the encoder and the parameters."""
+        """The same share of rows from each file, for the encoder and for tuning."""
         gather, submit = self.client.gather, self.client.submit
         tables = [submit(self.read, file, pure=False) for file in self.files]
         self._targets = [submit(getattr, t, "y", pure=False) for t in tables]
@@ -69,12 +69,12 @@ class TableParts:
         Parameters
         ----------
         pipeline : Pipeline
-            An encoder and an estimator that takes Dask arrays.
+            An encoder and an estimator that accepts Dask arrays.
 
         Returns
         -------
         score : float
-            Accuracy, or R², on the rows of training.
+            Accuracy or R² on the training rows.
         """
         encoder, estimator = pipeline[0], pipeline[-1]
         X, y = self._blocks(encoder)
@@ -107,14 +107,14 @@ class TableParts:
 
 
 def _drawn(table: Table, share: float) -> Table:
-    """Some rows of a table, as far from each other as can be."""
+    """A share of the rows of a table, evenly spaced."""
     n = table.X.shape[0]
     kept = np.linspace(0, n - 1, max(1, int(share * n))).astype(int)
     return replace(table, X=_safe_indexing(table.X, kept), y=np.asarray(table.y)[kept])
 
 
 def _stacked(tables: list[Any]) -> Table:
-    """The rows of several tables as those of one."""
+    """Several tables as one."""
     parts = [table.X for table in tables]
     if hasattr(parts[0], "iloc"):
         import pandas as pd

@@ -1,4 +1,4 @@
-"""A pipeline that translates groups and rates of columns to encoded features."""
+"""A pipeline that translates groups and rates of columns into those of features."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from noiseproof.noise import Dropout, as_noise
 
 
 class ColumnPipeline(Pipeline):
-    """A pipeline whose fit finds what columns have become behind the encoder.
+    """A pipeline that is given groups and dropout rates by column of the raw table.
 
-    A text column is as many features as it has values in the rows of this fit. So
-    groups of columns and rates by column are handed to the last step when the steps
-    before it are fitted, and not earlier.
+    The last step needs them by encoded feature. A text column becomes as many features
+    as it has values in the training rows. So groups and rates are translated in `fit`,
+    after the steps before the last one are fitted.
     """
 
     def __init__(self, steps: Any, groups: Any = None):
@@ -28,7 +28,7 @@ class ColumnPipeline(Pipeline):
 
     @classmethod
     def of(cls, encoder: Any, estimator: Any, groups: Any) -> ColumnPipeline:
-        """Clones behind each other; between them zeros for NaN if they are needed."""
+        """Encoder and estimator in a pipeline; zeros replace NaN if necessary."""
         steps = [("table", clone(encoder)), ("model", clone(estimator))]
         if not get_tags(estimator).input_tags.allow_nan:
             zeros = SimpleImputer(strategy="constant", fill_value=0.0)
@@ -36,11 +36,11 @@ class ColumnPipeline(Pipeline):
         return cls(steps, groups)
 
     def encoded(self, X: Any) -> Any:
-        """Fit the steps before the last one; X as that gets it."""
+        """Fit all steps but the last; returns X as the last step receives it."""
         return Pipeline(self.steps[:-1]).fit_transform(X)
 
     def fit(self, X: Any, y: Any = None) -> ColumnPipeline:
-        """Fit the encoder, give the last step its groups and rates, and fit that."""
+        """Fit the encoder, pass groups and rates to the last step, and fit it."""
         Z, last = self.encoded(X), self[-1]
         columns = [str(name) for name in feature_names(None, X)]
         features = features_behind(self, columns, Z.shape[1])
@@ -52,19 +52,19 @@ class ColumnPipeline(Pipeline):
             each = [rates.get(feature.column, 0.0) for feature in features]
             last.set_params(noise=Dropout(each))
         groups = column_groups(features, columns, self.groups, rest=True)
-        votes = hasattr(last, "certify_votes")  # a text column has one vote only
+        votes = hasattr(last, "certify_votes")  # one vote per text column
         if self.groups is not None or (votes and len(groups) < len(features)):
             _give(last, groups)
         last.fit(Z, y)
         return self
 
     def plain(self) -> Pipeline:
-        """The same steps as a pipeline of scikit-learn, which can be saved."""
+        """The same steps as a plain scikit-learn pipeline, which can be saved."""
         return Pipeline(self.steps)
 
 
 def check_groups(estimator: Any, groups: Any) -> None:
-    """Refuse groups, before any work, if no part of the estimator takes them."""
+    """Refuse groups before any work if no part of the estimator accepts them."""
     if groups is None or _give(clone(estimator), Groups.packed({"any": [0]})):
         return
     raise ValueError(
@@ -75,9 +75,9 @@ def check_groups(estimator: Any, groups: Any) -> None:
 
 
 def _give(estimator: Any, groups: Groups) -> bool:
-    """Give groups to the part that takes them: a model, its attack or its noise.
+    """Pass groups to the part that accepts them: the model, its attack or its noise.
 
-    Returns whether there is one.
+    Returns whether there is such a part.
     """
     known = estimator.get_params(deep=False)
     if known.get("noise") is not None:

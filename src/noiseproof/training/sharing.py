@@ -1,4 +1,4 @@
-"""What several contenders contain is fitted, and asked for its draws, only once."""
+"""Fit the parts that several contenders share, and ask for their draws, only once."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from noiseproof.estimators import AverageOverMissing
 
 
 class Shared(BaseEstimator):
-    """An estimator or conditional that looks up fits and draws in a memo.
+    """An estimator or conditional that caches its fits and draws in a memo.
 
-    Clones have the same memo, deep copies one of their own. What was fitted on equal
-    rows by an equal estimator is the same object afterwards.
+    Clones share the memo, deep copies have their own. If an equal estimator was fitted
+    on equal rows before, `fit` takes that one.
     """
 
     predicts_as_its_estimator = True
@@ -26,7 +26,7 @@ class Shared(BaseEstimator):
         self.memo = memo
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Self:
-        """Fit the estimator, unless an equal one was fitted on these rows."""
+        """Fit the estimator, unless an equal one was fitted on these rows before."""
         self.key_ = joblib.hash((self.estimator, self._hashed(X), y, options))
         if self.key_ not in self.memo:
             self.memo[self.key_] = clone(self.estimator).fit(X, y, **options)
@@ -34,7 +34,7 @@ class Shared(BaseEstimator):
         return self
 
     def _hashed(self, X: Any) -> str:
-        """A hash of these rows, which several contenders are fitted on."""
+        """A hash of these rows, computed once for all contenders."""
         place = str(id(X))
         if self.memo.get(place, (None,))[0] is not X:
             self.memo[place] = X, joblib.hash(X)
@@ -42,14 +42,14 @@ class Shared(BaseEstimator):
         return found
 
     def _shared_draws(self, X: Any, *args: Any, **options: Any) -> Any:
-        """Draws of a fitted conditional, unless they were asked for before."""
+        """Draws of the fitted conditional, computed once."""
         key = joblib.hash((self.key_, X, args, options))
         if key not in self.memo:
             self.memo[key] = self.estimator_.draws(X, *args, **options)
         return self.memo[key]
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else the estimator has."""
+        """All other attributes of the estimator."""
         own = self.__dict__
         if name.startswith("__") or "estimator" not in own:
             raise AttributeError(name)
@@ -63,13 +63,13 @@ class Shared(BaseEstimator):
         return get_tags(self.estimator)
 
 
-Conditional.register(Shared)  # what averages a conditional asks whether it is one
+Conditional.register(Shared)  # `AverageOverMissing` checks the class
 
 
 def shared(contenders: dict[str, Any]) -> dict[str, Any]:
-    """The same contenders, of which averaged ones share conditionals and fits.
+    """The same contenders, but averaging ones share their conditionals and fits.
 
-    Models inside `AverageOverMissing` are fitted once if they take part alone, too.
+    A model that also competes on its own is not fitted again in `AverageOverMissing`.
     """
     memo: dict[str, Any] = {}
     found = dict(contenders)

@@ -1,4 +1,4 @@
-"""What a target is, and whether one can learn from it."""
+"""Tell classes from quantities, and check a target."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.utils.multiclass import type_of_target
 
 from noiseproof._rows import check_targets
 
-_FEW = 20  # so many different numbers may be classes
+_FEW = 20  # at most so many distinct whole numbers are classes in any case
 
 
 def task_of(y: Any) -> str:
-    """Tell whether a target asks for a classification or for a regression.
+    """Tell whether a target calls for classification or for regression.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def task_of(y: Any) -> str:
     Returns
     -------
     task : {"classification", "regression"}
-        Numbers are a quantity if they have fractions, or if more than 20 of them, and
-        more than a tenth of the rows, differ.
+        Numbers call for regression if they have fractions, or if the number of
+        distinct ones exceeds both 20 and a tenth of the rows.
 
     See Also
     --------
-    train : Decides so if no task is given.
+    train : Uses this if no task is given.
 
     Examples
     --------
@@ -43,7 +43,9 @@ def task_of(y: Any) -> str:
     """
     y = np.asarray(y)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of many classes, which is the question
+        warnings.simplefilter(
+            "ignore"
+        )  # about many classes, which is the question here
         kind = type_of_target(y)
     if kind not in ("binary", "multiclass"):
         return "regression"
@@ -52,7 +54,7 @@ def task_of(y: Any) -> str:
 
 
 def read_target(X: Any, y: Any, task: str | None) -> tuple[Any, str]:
-    """The target as an array and the task; one sentence if it or X does not suit."""
+    """The target as an array, and the task; X and y are checked."""
     shape = np.shape(X)
     if len(shape) != 2 or min(shape) == 0:
         raise ValueError(
@@ -74,7 +76,7 @@ def read_target(X: Any, y: Any, task: str | None) -> tuple[Any, str]:
 
 
 def check_task(estimator: Any, y: Any, task: str) -> None:
-    """Refuse an estimator that does not suit the task, in one sentence."""
+    """Refuse an estimator that does not suit the task."""
     name = type(estimator).__name__
     if is_regressor(estimator) == (task == "regression"):
         return
