@@ -68,14 +68,14 @@ def test_bad_commands(run, folder, tmp_path):
     said(run(*train, "--noise", "gaussian:x"), 2, "gaussian:x: 'x' is not a number")
     said(run(*train, "--noise", 1.5), 1, "Dropout.rate must be in [0, 1)")
     said(run(*train, "--tune", "delete"), 2, "delete needs a level, such as delete:0.5")
-    said(run(*train, "--tune", "rain:1"), 2, "rain:1 is unknown: use one of delete")
+    said(run(*train, "--tune", "rain:1"), 2, "Unknown perturbation rain:1: use one")
     said(run(*train, "--C", -1), 1, "'C' parameter")
-    said(run(*train, "--drop", "x"), 1, "has no column 'x', as in --drop")
+    said(run(*train, "--drop", "x"), 1, "has no column 'x'")
     said(run(*train, "--scale", "x"), 1, "'scale' parameter of TableEncoder")
     said(
         run("train", data, "-o", output),
         1,
-        "say which with --target; it has 's0', 's1'",
+        "choose one with --target. It has 's0', 's1'",
     )
     said(run("paint"), 2, "No such command 'paint'")
     said(run(*train[:-1], tmp_path / "no" / "m.npf"), 1, "does not exist")
@@ -87,9 +87,9 @@ def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     words = [model, folder / "test.csv"]
     said(run("evaluate", *words, "--levels", "a,b"), 2, "--levels a,b: use numbers")
     said(run("evaluate", *words, "--levels", "7"), 1, "probabilities from 0 to 1")
-    said(run("evaluate", *words, "--attack", "flood"), 2, "attack flood is unknown")
+    said(run("evaluate", *words, "--attack", "flood"), 2, "Unknown attack flood: use")
     other = run("evaluate", model, folder / "amounts.csv", "-t", "amount")
-    said(other, 1, "no row of 'amount' holds a class of the model, 'bad', 'good'")
+    said(other, 1, "no label in 'amount' is a class of the model")
     said(run("predict", tmp_path / "no.npf", words[1]), 1, "No such file")
     said(run("predict", words[1], words[1]), 1, "is not a model saved by noiseproof")
     groups = tmp_path / "groups.json"

@@ -133,7 +133,7 @@ def test_predictions_name_the_most_valuable_cell(run, place):
 def test_what_cannot_work_is_said_in_a_sentence(run, place, tmp_path):
     model, table = place / "model.npf", place / "tuesday.csv"
     for words, sentence in (
-        (("--by", "hour"), "no column 'hour', as in --by"),
+        (("--by", "hour"), "has no column 'hour'"),
         (("--scoring", "r2"), "scoring must be 'accuracy' or 'log_loss'"),
         (("--costs", place / "groups.json"), "above zero"),
     ):

@@ -74,7 +74,7 @@ def test_what_cannot_work_is_said_in_a_sentence(case):
     model, Z, X, y = case
     for arguments, words in (
         ((Z, Z, y), "X_complete has missing values"),
-        ((X, X, y), "nothing to look up"),
+        ((X, X, y), "nothing to find out"),
         ((Z, X[1:], y), "as many rows"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -327,8 +327,8 @@ GOOD = np.zeros((20, 3))
         (Line(), GOOD, GOOD[:, 0], {"coverage": 1.0}, ValueError, r"within \(0, 1\)"),
         (Line(), GOOD, GOOD[:, 0], {"coverage": 0.99}, ValueError, "least 99 calibra"),
         (Line(), GOOD[0], GOOD[:, 0], {}, ValueError, "X must have two dimensions"),
-        (Line(), GOOD, GOOD, {}, ValueError, "one answer per row, 20; got the shape"),
-        (Line(), GOOD, np.full(20, np.inf), {}, ValueError, "must be finite numbers"),
+        (Line(), GOOD, GOOD, {}, ValueError, "each of the 20 rows; got the"),
+        (Line(), GOOD, np.full(20, np.inf), {}, ValueError, "must consist of finite"),
         (Line(), sp.csr_array(GOOD), GOOD[:, 0], {}, TypeError, "need dense rows"),
         (Line(), GOOD, GOOD[:, 0], {"groups": {"a": [7]}}, ValueError, "does not have"),
         (
@@ -341,8 +341,8 @@ GOOD = np.zeros((20, 3))
         ),
         (Softmax(), GOOD, GOOD[:, 0], {}, ValueError, "model's classes, .10"),
         (RidgeClassifier(), GOOD, GOOD[:, 0], {}, TypeError, "have predict_proba and"),
-        (LogisticRegression(), GOOD, GOOD[:, 0], {}, TypeError, "must be fitted and"),
-        (object(), GOOD, GOOD[:, 0], {}, TypeError, "object has no predict"),
+        (LogisticRegression(), GOOD, GOOD[:, 0], {}, TypeError, "must be fitted, and"),
+        (object(), GOOD, GOOD[:, 0], {}, TypeError, "object has no method predict"),
         (Ridge(), GOOD, GOOD[:, 0], {}, NotFittedError, "not fitted"),
     ],
 )
@@ -354,7 +354,7 @@ def test_bad_input_is_refused_in_a_sentence(model, X, y, options, kind, sentence
 def test_models_that_refuse_nan_and_other_shapes_are_refused(rng):
     X, y = quantities(rng, 50)
     with pytest.raises(
-        ValueError, match=r"Ridge refuses missing cells \(NaN\): put an"
+        ValueError, match=r"Ridge refuses missing values \(NaN\): put an"
     ):
         conformal_sets(Ridge().fit(X, y), X, y)
     with pytest.raises(ValueError, match=r"one number per row.* the shape \(1, 2\)"):

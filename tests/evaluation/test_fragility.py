@@ -236,10 +236,10 @@ def test_it_says_whether_features_are_missing_or_read_as_zero(rng):
     X, y = problem(rng)
     model = HistGradientBoostingClassifier(max_iter=3).fit(X, y)
     known = feature_fragility(model, X, y, deleted_as="nan")
-    assert "lost with each feature missing (NaN), of" in repr(known)
+    assert "lost with each feature missing (NaN), from" in repr(known)
     zero = zeroed(model, X, y)
     assert (
-        "lost with each feature replaced by zero (the model is not told), of"
+        "lost with each feature replaced by zero (the model is not told), from"
         in repr(zero)
     )
 

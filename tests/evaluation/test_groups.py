@@ -146,7 +146,7 @@ def test_which_two_outages_hurt_most(rng):
 def test_bad_input():
     X, y, model = _frame(5), np.zeros(5), _Spy()
     for perturb, groups, message in [
-        ("delete_groups", None, "need groups"),
+        ("delete_groups", None, "needs groups"),
         ("delete", GROUPS, "groups are for perturb='delete_groups'"),
         ("delete_groups", {"arm": ["z"]}, "'arm' names the feature 'z'"),
         ("delete_groups", {"arm": ["a"], "leg": ["a"]}, "Feature 0 is in the groups"),

@@ -28,7 +28,7 @@ def test_shares_errors_and_widths_by_hand():
     np.testing.assert_allclose(found.error, [[np.sqrt(3) / 4 / 8**0.5] * 2])
     np.testing.assert_array_equal(found.width, [[0, 5]])
     assert found.to_dict()["missing"] == [0.0, 1.0]
-    assert "promise 0.9" in repr(found)
+    assert "nominal coverage 0.9" in repr(found)
     assert "<svg" in found._repr_html_()
 
 

@@ -178,5 +178,5 @@ def test_bad_input_gets_one_sentence(rng):
         view.rows(X[:, :4])
     with pytest.raises(ValueError, match="not one of the model's classes"):
         view.encode(["a", "z"])
-    with pytest.raises(TypeError, match="does not choose the largest"):
+    with pytest.raises(TypeError, match="does not predict the class with the largest"):
         view.agreed(view.rows(X), model.predict(-X))

@@ -141,7 +141,7 @@ def test_scorers_search_and_save(table, tmp_path):
     ("perturb", "level", "words"),
     [
         (MissingColumns(order="worst"), 0.5, "'relevant', 'least' or 'random'; got"),
-        ("missing_columns", 3, "missing columns levels are probabilities"),
+        ("missing_columns", 3, "missing columns, levels are probabilities"),
     ],
 )
 def test_bad_input(perturb, level, words, table):

@@ -320,7 +320,7 @@ def test_a_sample_tells_nearly_the_same(fitted):
 
 def test_what_cannot_work_is_said_in_a_sentence(fitted):
     X, y = table(100)
-    with pytest.raises(TypeError, match=r"does not average .* wrap it"):
+    with pytest.raises(TypeError, match=r"does not average .* Wrap the model"):
         missing_cost(LogisticRegression().fit(X, y), X)
     with pytest.raises(ValueError, match="scoring must be 'accuracy' or 'log_loss'"):
         missing_cost(fitted, X, scoring="r2")

@@ -258,8 +258,8 @@ class Nameless(Attack):
     [
         ("delete", 1.1, "probabilities from 0 to 1; got 1.1"),
         ("delete", -0.1, "probabilities from 0 to 1; got -0.1"),
-        ("delete_count", -1, "whole and not negative; got -1"),
-        ("delete_count", 1.5, "whole and not negative; got 1.5"),
+        ("delete_count", -1, "integers that are not negative; got -1"),
+        ("delete_count", 1.5, "integers that are not negative; got 1.5"),
         ("drop", 0.1, "one of 'delete', 'delete_count', 'missing', 'delete_groups'"),
         (0.3, 0.1, "a noise object such as Gaussian"),
         (Dropout(), 1.0, r"rate must be in \[0, 1\)"),
@@ -283,7 +283,7 @@ def test_bad_levels_get_a_sentence(perturb, level, sentence):
         (np.ones(3), "delete", "zero", ValueError, "got 1 dimension of dtype float64"),
         (np.array([["a"]]), "delete", "zero", ValueError, "must be a numeric array"),
         (sp.eye_array(3), Gaussian(), "zero", TypeError, "fill every zero"),
-        (np.ones((3, 2)), Gaussian(), "nan", ValueError, "is for deletions at random"),
+        (np.ones((3, 2)), Gaussian(), "nan", ValueError, "is for random deletions"),
         (np.ones((3, 2)), FeatureDeletion(), "nan", ValueError, "an attack sets"),
         (-np.ones((3, 2)), NOISES["poisson"](), "zero", ValueError, "non-negative"),
     ],
@@ -315,7 +315,7 @@ def test_missing_is_nan_and_deleted_is_zero(rng):
     counted = {"deleted_as": "nan", **options}
     curve = robustness_curve(model, X, y, "delete_count", [2], **counted)
     assert curve.label == "values missing (NaN) per row"
-    with pytest.raises(ValueError, match="perturb='missing' levels are probabilities"):
+    with pytest.raises(ValueError, match="perturb='missing', levels are probabilities"):
         robustness_curve(model, X, y, "missing", [2], **options)
 
 

@@ -244,7 +244,7 @@ def test_other_attacks():
     room = 3.0 - np.abs(model.predict(X) - y)
     radius = np.maximum(room, 0) / np.linalg.norm(model.coef_)
     np.testing.assert_allclose(found.budget, radius)
-    with pytest.raises(ValueError, match="movement_at is for deletions from a linear"):
+    with pytest.raises(ValueError, match="movement_at is for deletion and linear"):
         found.movement_at(1.0)
     scaled = certify(model, X, y, tolerance=3.0, attack=FeatureScaling(low=0, high=1))
     deleted = certify(model, X, y, tolerance=3.0)
@@ -288,17 +288,17 @@ def test_display():
             Ridge(),
             {},
             ValueError,
-            "Ridge predicts a quantity, so certify needs a toler",
+            "Ridge is a regressor, so certify needs a toler",
         ),
-        (Ridge(), {"tolerance": -1}, ValueError, "not negative, or one per row, 10"),
+        (Ridge(), {"tolerance": -1}, ValueError, "not negative, or one for each"),
         (
             Ridge(),
             {"tolerance": np.nan},
             ValueError,
-            "not negative, or one per row, 10",
+            "not negative, or one for each",
         ),
         (Ridge(), {"tolerance": np.inf}, ValueError, "must be a finite number that is"),
-        (Ridge(), {"tolerance": [1.0, 2.0]}, ValueError, "one per row, 10; got"),
+        (Ridge(), {"tolerance": [1.0, 2.0]}, ValueError, "of the 10 rows; got"),
         (
             DecisionTreeRegressor(),
             {"tolerance": 1},
@@ -318,7 +318,7 @@ def test_bad_input_gets_one_sentence(model, options, error, sentence):
 
 def test_classes_and_several_targets_are_refused():
     _, X, y = problem(13)
-    with pytest.raises(ValueError, match="predicts classes; a tolerance is for regres"):
+    with pytest.raises(ValueError, match="is a classifier; tolerance is for regres"):
         certify(LogisticRegression().fit(X, y > 0), X, y > 0, tolerance=1)
     both = Ridge().fit(X, np.stack([y, y], axis=1))
     with pytest.raises(TypeError, match="predicts several numbers for each row"):

@@ -34,7 +34,7 @@ def test_certificates_are_those_of_the_votes():
     assert gone == np.mean(right & (votes.deletion_budget > 1))
     assert "deletion_budget" in found.to_dict()
     assert certify(model, X, None).correct is None
-    with pytest.raises(ValueError, match="does not pick features"):
+    with pytest.raises(ValueError, match="deletion is only for linear models"):
         found.deletion(0)
 
 
@@ -50,7 +50,7 @@ def test_pipelines_and_searches():
 @pytest.mark.parametrize("step", [PCA(), SimpleImputer()])
 def test_steps_that_mix_features_or_hide_that_they_are_missing_are_refused(step):
     model = make_pipeline(step, MODEL).fit(X, y)
-    with pytest.raises(TypeError, match="before the votes may mix features"):
+    with pytest.raises(TypeError, match="before the ensemble may mix features"):
         certify(model, X, y)
     found = certify(model, X, y, space="model").budget
     behind = model[0].transform(X)
@@ -61,7 +61,7 @@ def test_steps_that_mix_features_or_hide_that_they_are_missing_are_refused(step)
     "option", [{"values": np.ones(4)}, {"attack": FeatureDeletion()}]
 )
 def test_values_and_attacks_are_refused(option):
-    with pytest.raises(ValueError, match="take neither values nor an attack"):
+    with pytest.raises(ValueError, match="Do not pass values or an attack"):
         certify(MODEL.fit(X, y), X, y, **option)
     with pytest.raises(ValueError, match="space must be 'input' or 'model'; got 'up'"):
         certify(MODEL.fit(X, y), X, y, space="up")
@@ -99,7 +99,7 @@ def test_tolerances_are_for_regressors_that_need_them():
     model = TREES.fit(Z, t)
     with pytest.raises(ValueError, match="certify needs a tolerance"):
         certify(model, Z, t)
-    with pytest.raises(ValueError, match="a tolerance is for regressors"):
+    with pytest.raises(ValueError, match="tolerance is for regressors"):
         certify(MODEL.fit(X, y), X, y, tolerance=1.0)
     for wrong in ("much", "15", "-3%", "nan%", "%"):
         with pytest.raises(ValueError, match="a share of y such as '15%'; got"):

@@ -102,7 +102,7 @@ def test_info_of_a_recommended_file(folder, run):
     shown = run("info", folder / "model.npf").out
     assert "insulin 54%" in shown
     assert "glucose, insulin, mass" in shown
-    assert "absence costs most" in shown
+    assert "cost if missing" in shown
     found = json.loads(run("info", folder / "model.npf", "--json").out)
     assert found["contract"]["insulin"]["missing_rate"] == pytest.approx(0.54)
     assert found["contract"]["site"]["words"] == ["north", "south"]

@@ -13,7 +13,10 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit: 0 is success, 1 bad data or a bad model, 2 bad usage."""
+    """Run a command and exit.
+
+    The exit status is 0 for success, 1 for bad data or a bad model, 2 for bad usage.
+    """
     try:
         from noiseproof.cli.app import run
     except ModuleNotFoundError as error:

@@ -1,10 +1,11 @@
-"""All commands together, and what happens when one fails."""
+"""The application with all its commands, and the handling of errors."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from contextlib import redirect_stdout
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -35,8 +36,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _flowing(text: str | None) -> str:
+    """The help of a command, whose paragraphs are broken where the terminal ends.
+
+    Paragraphs that begin with \\b, such as examples, keep their lines.
+    """
+    parts = cleandoc(text or "").split("\n\n")
+    return "\n\n".join(
+        part if part.startswith("\b") else " ".join(part.split()) for part in parts
+    )
+
+
 for _command in _COMMANDS:
-    app.command(no_args_is_help=_command not in (demo, reproduce))(_command)
+    app.command(
+        no_args_is_help=_command not in (demo, reproduce),
+        help=_flowing(_command.__doc__),
+    )(_command)
 
 
 def _version(wanted: bool) -> None:
@@ -51,11 +68,14 @@ def _common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version."
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Show the version and exit.",
         ),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error.")
+        bool, typer.Option("--debug", help="Show the traceback if an error occurs.")
     ] = False,
 ) -> None:
     """Models that keep working when features go missing, get noisy or are attacked.
@@ -63,22 +83,27 @@ def _common(
     \b
     See what it does on built-in data:
       noiseproof demo
-    From a table whose cells will be missing to a model, and how far it holds:
+    Train a model for data with missing values, and see how far it holds:
       noiseproof train data.csv --target y -o model.npf --tune missing:0.3
       noiseproof evaluate model.npf test.csv --target y
       noiseproof certify model.npf test.csv --target y
       noiseproof predict model.npf new.csv -o out.csv
       noiseproof cost model.npf new.csv
 
-    Tables are CSV, TSV, Parquet, svmlight or NPZ files; empty cells are missing
-    features. The exit status is 0 if all went well, 1 if something is wrong with
-    the data or the model, 2 if something is wrong with the command itself, and 3 if
-    `cost --fail-above` found that missing values cost too much.
+    Tables are CSV, TSV, Parquet, svmlight or NPZ files. An empty field is a
+    missing value.
+
+    \b
+    Exit status:
+      0  success
+      1  something is wrong with the data or the model
+      2  something is wrong with the command line
+      3  missing values cost more than `cost --fail-above` allows
     """
 
 
 def run(arguments: list[str]) -> None:
-    """Run one command; an error becomes one sentence on the error stream."""
+    """Run one command, and print an error as one sentence on the error stream."""
     debug = "--debug" in arguments  # anywhere, as people append it
     arguments = [word for word in arguments if word != "--debug"]
     # the stream of results comes back however a command has turned it
@@ -107,7 +132,7 @@ def _once() -> Any:
 
 
 def _sentence(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """The message of an error, in one line."""
     if isinstance(error, ModuleNotFoundError) and "noiseproof" not in str(error):
         return f"{error}: pip install 'noiseproof[cli]'."
     lines = str(error).strip().splitlines()

@@ -1,4 +1,4 @@
-"""`noiseproof certify`: how many features must go before a prediction changes."""
+"""`noiseproof certify`: how many features must change before a prediction does."""
 
 from __future__ import annotations
 
@@ -33,26 +33,34 @@ def certify(
     target: Target = None,
     budget: Annotated[
         float | None,
-        typer.Option(min=0, help="Also bound the risk of new rows at this budget."),
+        typer.Option(
+            min=0,
+            help="Also print an upper bound on the risk of new rows at this budget.",
+        ),
     ] = None,
     attack: AttackOption = None,
     levels: Levels = None,
     groups: GroupsOption = None,
     tolerance: ToleranceOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CSV file, one line per row.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="CSV file for the certificates, one line per row."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Prove how much must happen before each prediction can change.
+    """Prove how many features must change before each prediction can.
 
-    For a linear model this is exact: the smallest number of features whose
-    deletion changes the prediction; with --groups the smallest number of groups,
-    each of which fails as a whole. For a partition-ensemble it is a lower bound on
-    the number of features that are changed to any values, and another on the
-    number that go missing. The certified accuracy at a budget is the share of rows
-    that are right and stay right, whatever happens within the budget. A quantity is
-    right if it is within the --tolerance.
+    For a linear model the result is exact: the smallest number of features whose
+    deletion changes the prediction. With --groups it is the smallest number of
+    groups, each of which is deleted as a whole. For a partition ensemble there are
+    two lower bounds: on the number of features that must be set to other values, and
+    on the number that must go missing.
+
+    The certified accuracy at a budget is the share of rows that are predicted
+    correctly, and still are after any change within the budget. In regression a
+    prediction is correct if it is within the --tolerance.
 
     \b
     Examples:
@@ -80,14 +88,14 @@ def certify(
     )
     if output is not None:
         write_csv(certificates.to_dict(), output)
-        note(f"Budgets of {len(table.X):,} rows written to {output}")
+        note(f"Certificates of {len(table.X):,} rows written to {output}")
     at = parse_levels(levels) if levels else _budgets(certificates)
     what = "deletion" if kind is None else "change"
     _show(certificates, at, budget, what, json)
 
 
 def _budgets(certificates: Any) -> list[float]:
-    """Where to show the certified accuracy: until nothing is left of it."""
+    """Budgets at which to show the certified accuracy, until nothing is left of it."""
     budget, later = certificates.budget, certificates.deletion_budget
     budget = budget if later is None else later
     finite = budget[np.isfinite(budget)]
@@ -100,7 +108,7 @@ def _budgets(certificates: Any) -> list[float]:
 def _show(
     certificates: Any, levels: list[float], budget: float | None, what: str, json: bool
 ) -> None:
-    """Print the certified accuracy by budget, and what it takes in a sentence."""
+    """Print the certified accuracy by budget, and a summary in a sentence."""
     from noiseproof.cli.output import say, show_json, show_table
 
     accuracy = {"certified_accuracy": certificates.accuracy_at(levels)}
@@ -137,17 +145,18 @@ def _show(
     say(_takes(certificates, *median.values()))
     if risk is not None:
         say(
-            "With 95 % confidence, the probability that a new row is wrong, or can be "
-            f"made wrong within a budget of {budget:g}, is at most {risk:.3f}."
+            "With 95 % confidence, the probability that the prediction for a new row "
+            f"is wrong, or can be made wrong within a budget of {budget:g}, is at most "
+            f"{risk:.3f}."
         )
 
 
 def _takes(certificates: Any, median: float, missing: float | None = None) -> str:
-    """What it takes to change a prediction, in a sentence."""
+    """A sentence about the budget that changes a prediction."""
     if missing is not None:
         return (
             f"It takes at least {median:g} {certificates.unit} (median) to change a "
-            f"prediction if they can be given any values, and {missing:g} if they go "
+            f"prediction if they are set to other values, and {missing:g} if they go "
             "missing."
         )
     if certificates.tolerance is None:

@@ -1,4 +1,4 @@
-"""Training on the files of a table with Dask, on one machine or many."""
+"""Training on a table in several files with Dask, on one machine or many."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ import typer
 def spread(
     address: str | None, files: list[Path], read: Callable[[Path], Any]
 ) -> Iterator[Any]:
-    """The files as `TableParts` on a cluster, which also spreads contests, or None."""
+    """Give the files as `TableParts` on a cluster, or None without an address.
+
+    Inside this context, contests use the workers of the cluster, too.
+    """
     if address is None:
         yield None
         return
@@ -29,7 +32,7 @@ def spread(
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """A client of the cluster, or one sentence about why there is none."""
+    """Connect to a cluster, or start one on this machine."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -47,7 +50,7 @@ def _connected(address: str) -> Iterator[Any]:
         client = Client(address, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:
         raise typer.BadParameter(
-            f"--cluster {address}: no Dask scheduler answers there ({error})."
+            f"--cluster {address}: no Dask scheduler answers at this address ({error})."
         ) from error
     with client:
         yield client

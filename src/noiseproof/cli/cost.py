@@ -1,4 +1,4 @@
-"""`noiseproof cost`: what the missing values of a table cost, without labels."""
+"""`noiseproof cost`: estimate what missing values cost, without labels."""
 
 from __future__ import annotations
 
@@ -20,61 +20,65 @@ def cost(
     data: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DATA...",
-            help="Tables with missing values, without or with the target, which is not "
-            "looked at; several make a series.",
+            metavar="DATA",
+            help="Tables with missing values. The target need not be there, and is "
+            "not used. Several tables make a series.",
         ),
     ],
     scoring: Annotated[
         str | None,
         typer.Option(
-            help="accuracy or log_loss; regressors have squared_error. The default is "
-            "accuracy."
+            help="accuracy (the default) or log_loss for classifiers, squared_error "
+            "for regressors."
         ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
-            help="Column that tells batches apart, such as a date; makes a series."
+            help="Column that splits the table into batches, such as a date. The "
+            "batches make a series."
         ),
     ] = None,
     groups: GroupsOption = None,
     costs: Annotated[
         Path | None,
         typer.Option(
-            help="What it costs to look up a value, by column: JSON "
-            '{"iron": 12.5, ...}, 1 for the others. Adds what a value is worth for '
-            "its price."
+            help="JSON file with the price of finding out a missing value, by column: "
+            '{"iron": 12.5, ...}. Other columns have price 1. Adds a column with '
+            "worth / price."
         ),
     ] = None,
     calibration: Annotated[
         Path | None,
         typer.Option(
-            help="Table with the target, which the model was not trained on, to "
-            "correct estimates by; without it, the rows that the model has kept aside."
+            help="Table with the target, on which the model was not trained, used to "
+            "correct the estimates. By default, training rows that the model was not "
+            "fitted on are used."
         ),
     ] = None,
     target: Target = None,
     fail_above: Annotated[
         float | None,
         typer.Option(
-            help="Exit with status 3 if missing values cost more than this, in the "
-            "last batch."
+            help="Exit with status 3 if missing values cost more than this (in the "
+            "last batch of a series)."
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="HTML page, or CSV file of the table."),
+        typer.Option(
+            "--output", "-o", help="File for the result: an HTML page, or .csv."
+        ),
     ] = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Estimate what missing values cost today: in all, and by column.
+    """Estimate how much missing values lower the score, in total and by column.
 
-    The model must average over missing values, as those do that `recommend` finds
-    where values will be missing. No label is needed: its averaged probabilities say
-    how often it is right, and what they would be if nothing were missing. Notes say
-    where the estimate cannot be trusted.
+    No labels are needed, but the model must average over missing values, as those
+    that `recommend` finds for missing values do. Its averaged probabilities tell how
+    often it is right on these rows, and how often it would be right if nothing were
+    missing. Warnings say when not to trust the estimate.
 
     \b
     Examples:
@@ -116,12 +120,14 @@ def cost(
         note(f"Warning: {one}")
     cost = parts[-1].cost
     if fail_above is not None and cost.value > fail_above:
-        note(f"Alarm: missing values cost {cost:.3f}, more than {fail_above:g}.")
+        note(
+            f"Alarm: missing values cost {cost:.3f}, which is more than {fail_above:g}."
+        )
         raise typer.Exit(_ALARM)
 
 
 def _write(found: Any, table: Any, output: Path) -> None:
-    """A table of columns, or of batches if there are several; or a page."""
+    """Write an HTML page, or a CSV file: of the batches if there are several."""
     from noiseproof.cli.output import note, write_csv
     from noiseproof.io import atomic_write
     from noiseproof.report import render_cost
@@ -142,25 +148,26 @@ def _say(found: Any, last: Any, table: Any) -> None:
         series = found.to_dict()
         _show({name: series[name] for name in _SERIES})
         say(f"The last batch, {list(found.batches)[-1]}:")
-    say("Share missing today and in training, its cost, and the worth of a value:")
+    say("For each column: the share of values missing today and in training, what they")
+    say("cost, with a 95% interval (low, high), and what one missing value is worth:")
     _show(table, _SHOWN)
     _say_groups(last)
     say(last.verdict)
 
 
 def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
-    """Rows as the model gets them, one table or several by name; and labels."""
+    """Read one table, or several by name, as the model gets them; and batch labels."""
     from noiseproof.cli.files import read_raw
     from noiseproof.cli.output import show_notes
 
     if by is not None and len(paths) > 1:
-        raise typer.BadParameter("--by makes a series of one table; pass one.")
+        raise typer.BadParameter("--by splits one table; pass a single table.")
     found, labels = {}, None
     for path in paths:
         X = read_raw([saved], path).X
         if by is not None:
             if by not in getattr(X, "columns", ()):
-                raise ValueError(f"{path} has no column {by!r}, as in --by.")
+                raise ValueError(f"--by: {path} has no column {by!r}.")
             labels = X[by].astype(str).to_numpy()
             X = X.drop(columns=by)
         if target in getattr(X, "columns", ()):
@@ -171,12 +178,12 @@ def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
             X = arrived.X
         found[path.name] = X
     if len(found) < len(paths):
-        raise typer.BadParameter("Two tables have the same name; rename one.")
+        raise typer.BadParameter("Two tables have the same file name; rename one.")
     return (found if len(paths) > 1 else found[paths[0].name]), labels
 
 
 def _labelled(saved: Any, path: Path, target: str | None) -> tuple[Any, Any]:
-    """Rows and targets to calibrate by."""
+    """Read labelled rows, by which estimates are corrected."""
     from noiseproof.cli.files import read_for
 
     table = read_for([saved], path, target)
@@ -185,7 +192,7 @@ def _labelled(saved: Any, path: Path, target: str | None) -> tuple[Any, Any]:
 
 
 def _prices(path: Path | None) -> dict[str, float]:
-    """What it costs to look up a value, by column."""
+    """Read the price of finding out a missing value, by column."""
     if path is None:
         return {}
     try:
@@ -194,12 +201,14 @@ def _prices(path: Path | None) -> dict[str, float]:
     except (ValueError, TypeError, AttributeError):
         prices = {"": 0.0}
     if any(price <= 0 for price in prices.values()):
-        raise ValueError(f'{path} must hold JSON like {{"iron": 12.5}}, above zero.')
+        raise ValueError(
+            f'{path} must contain JSON such as {{"iron": 12.5}}, with positive prices.'
+        )
     return prices
 
 
 def _rates_in_training(saved: Any, found: Any) -> dict[str, float]:
-    """Share of the values of a column that was missing in training."""
+    """Share of values that were missing in training, by column."""
     rates = dict(found.missing_before)
     for name, clause in saved.served.contract().items() if saved.served else ():
         if clause["missing_rate"] is not None:
@@ -222,14 +231,14 @@ def _table(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, list[A
     if prices:
         unknown = [name for name in prices if name not in rates and name not in names]
         if unknown:
-            raise ValueError(f"--costs has {unknown[0]!r}, which is no column.")
+            raise ValueError(f"--costs: the model has no column {unknown[0]!r}.")
         pairs = zip(names, table["worth"], strict=True)
         table["worth/price"] = [w / prices.get(name, 1.0) for name, w in pairs]
     return table
 
 
 def _show(table: Any, most: int | None = None) -> None:
-    """Print a table, shares in per cent."""
+    """Print a table, with shares in per cent."""
     from noiseproof.cli.output import say, show_table
 
     n = len(next(iter(table.values())))
@@ -255,7 +264,7 @@ def _say_groups(found: Any) -> None:
     from noiseproof.cli.output import listed, say
 
     if found.by_group:
-        say("Groups of columns together:")
+        say("Cost of the missing values of groups of columns:")
         names = found.by_group
         members = [listed(found.groups[name], 6) for name in names]
         _show({
@@ -272,7 +281,7 @@ def _ends(estimate: Any) -> dict[str, float]:
 
 
 def _as_dict(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, Any]:
-    """All of a batch, for machines."""
+    """The whole result for one batch, for JSON."""
     return {
         "scoring": found.scoring,
         "rows": found.n_rows,

@@ -1,4 +1,4 @@
-"""`noiseproof evaluate`: how the score falls as features go."""
+"""`noiseproof evaluate`: scores while features are missing, noisy or attacked."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ def evaluate(
     noise: Annotated[
         str,
         typer.Option(
-            help="What happens: missing (each cell is empty with a probability, the "
-            "level, and the model knows), delete (it reads as zero), delete-count, "
-            "missing-groups or delete-groups (the same for each of the --groups), mar "
-            "or mnar (missing more often where another value, or the value itself, is "
-            "large), columns (a share of the columns, the most relevant first, or "
-            "those named: columns:iron,age), outages (columns are missing for many "
-            "rows in turn), like:today.csv (as in that table), "
-            "missing:iron=0.5,age=0.1 (rates by column), dropout, gaussian, laplace "
-            "or poisson."
+            help="What happens to the features. missing: each value is missing (NaN) "
+            "with a probability, the level. delete: the same, but it reads as zero, "
+            "and the model is not told. delete-count: the level is the number of "
+            "values of a row that read as zero. missing-groups, delete-groups: whole "
+            "--groups are missing, or read as zero. mar, mnar: values are missing more "
+            "often where another value, or the value itself, is large. columns: a "
+            "share of the columns is missing, the most relevant first; "
+            "columns:iron,age names them. outages: columns are missing for many rows "
+            "in a row. like:today.csv: values are missing as in that table. "
+            "missing:iron=0.5,age=0.1: a rate for each column. dropout, gaussian, "
+            "laplace, poisson: noise of that kind."
         ),
     ] = "missing",
     attack: AttackOption = None,
@@ -55,10 +57,10 @@ def evaluate(
 ) -> None:
     """Score models on a table whose features are missing, noisy or attacked.
 
-    Prints the accuracy (R² for quantities) at each level, and what losing each
-    column costs; with --groups, what losing each group or two of them costs.
-    Cells are missing or deleted in the table itself; a model that refuses empty
-    cells gets the means of their columns. Noise and attacks act behind the scaler.
+    Prints the accuracy (R² in regression) at each level, and how the score changes
+    when a column is lost; with --groups, when a group or a pair of groups is lost.
+    Values are removed from the table itself. A model that refuses missing values
+    gets the column means in their place. Noise and attacks act after scaling.
 
     \b
     Examples:
@@ -111,7 +113,7 @@ def evaluate(
 
 
 def _default_levels(perturb: Any, d: int) -> list[float]:
-    """Where the curve is worth a look; features die or are counted as by our own."""
+    """Levels for a curve; perturbations given by name use those of a similar class."""
     from noiseproof.attacks import FeatureDeletion
     from noiseproof.noise import Dropout
 
@@ -121,9 +123,10 @@ def _default_levels(perturb: Any, d: int) -> list[float]:
 
 
 def _fragility(saved: Any, table: Any, **options: Any) -> Any:
-    """What losing each column, each sensor or each two of them costs the model.
+    """Measure what losing each column, each group or each pair of groups costs.
 
-    A model that averages predicts many rows for each, so it is asked about fewer.
+    A model that averages over missing values predicts many rows for each one, so it is
+    evaluated on fewer rows.
     """
     from sklearn.utils import resample
 
@@ -142,7 +145,7 @@ def _fragility(saved: Any, table: Any, **options: Any) -> Any:
 def _show_json(
     curve: Any, fragile: dict[str, dict[str, Any]], table: Any, data: Path
 ) -> None:
-    """Print scores and costs of all models for machines."""
+    """Print scores and costs of all models as JSON."""
     from noiseproof.cli.output import show_json
 
     parts = zip(curve.models, curve.mean, *curve.interval, strict=True)
@@ -168,7 +171,7 @@ def _show_json(
 
 
 def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> None:
-    """Print a table of scores by level, and one of the highest costs."""
+    """Print a table of scores by level, and a table of the highest costs."""
     from noiseproof.cli.output import say, show_table
 
     columns = {"level": [f"{level:g}" for level in curve.levels]}
@@ -193,7 +196,7 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
 
 
 def _changes(fragile: dict[str, Any], kind: str) -> dict[str, list[str]]:
-    """What each model loses, for the columns or groups that cost any model most."""
+    """Change of each model's score, for the columns or groups that cost most."""
     from noiseproof.evaluation import costliest
 
     costs = {

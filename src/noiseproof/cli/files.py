@@ -1,4 +1,4 @@
-"""Saved models, and tables read as they need them."""
+"""Loading of models, and reading of tables as these models need them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _CHANGES = ("absent", "extra", "unreadable", "unseen")  # what models are judged
 
 
 class Saved(NamedTuple):
-    """A model from a file, with what was noted when it was trained.
+    """A model from a file, with the notes that were saved with it.
 
-    It is served if its table is known: from the file, or from the encoder of the model.
+    `served` is set if the training table is known, from the file or from the encoder of
+    the model.
     """
 
     model: Any
@@ -40,22 +41,22 @@ class Saved(NamedTuple):
 
     @property
     def encoder(self) -> TableEncoder | None:
-        """What encodes its tables, if it was trained by the command line."""
+        """The encoder of its tables, if the command line has trained the model."""
         return encoder_of(self.model)
 
     @property
     def takes_raw_rows(self) -> bool:
-        """Whether it sees the table itself, and encodes it later."""
+        """Whether the model gets the table itself, and encodes it inside."""
         return self.encoder is not None and not hasattr(self.model, "steps")
 
     def n_features(self, X: Any) -> int:
-        """Number of the features of X behind the encoder."""
+        """Number of features of X after encoding."""
         if self.encoder is None or self.takes_raw_rows:
             return int(X.shape[1])
         return len(self.encoder.get_feature_names_out())
 
     def judged_on(self, X: Any) -> Any:
-        """The model itself, or the served one if X has columns of other models, too."""
+        """The model, or its served form if X also has columns of other models."""
         if self.served is None or not self.takes_raw_rows:
             return self.model
         same = list(X.columns) == self.served.names
@@ -64,7 +65,7 @@ class Saved(NamedTuple):
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What options say about a table to train on: how to read and to encode it."""
+    """Options that say how to read and encode a training table."""
 
     target: str | None
     drop: list[str] | None
@@ -75,7 +76,7 @@ class TableOptions:
     scale: str = "auto"
 
     def read(self, data: Path, *, quiet: bool) -> Table:
-        """The table without dropped columns; what is worth a note is printed."""
+        """Read the table, drop columns, and print notes about the others."""
         if self.task not in (None, "classification", "regression"):
             raise typer.BadParameter(
                 f"--task {self.task}: use classification or regression."
@@ -85,9 +86,7 @@ class TableOptions:
         for option in ("drop", "coerce", "categorical"):
             for name in getattr(self, option) or []:
                 if name not in table.names:
-                    raise TableError(
-                        f"{data} has no column {name!r}, as in --{option}."
-                    )
+                    raise TableError(f"--{option}: {data} has no column {name!r}.")
         # the notes say so
         warnings.filterwarnings("ignore", ".* different texts in .* leave it out")
         if self.drop:
@@ -103,26 +102,26 @@ class TableOptions:
         return table
 
     def task_of(self, y: Any) -> str:
-        """The task that was given, or the one that the target suggests."""
+        """The task that was given, or else the one that the target suggests."""
         return self.task or task_of(y)
 
     @property
     def encoder(self) -> TableEncoder:
-        """The encoder of such a table."""
+        """An encoder with these options."""
         return TableEncoder(
             self.scale, coerce=self.coerce or (), categorical=self.categorical or ()
         )
 
 
 def save_trained(model: Any, path: Path, table: Table, summary: dict[str, Any]) -> None:
-    """Save a model with what later commands need to know about its training."""
+    """Save a model with the facts about its training that later commands need."""
     notes = {"target": table.target, "first_index": table.first_index}
     served = Served(model, table.X, target=table.target)
     save(served, path, notes=notes | {"training": summary})
 
 
 def open_model(path: Path, *, foreign: bool = True) -> Saved:
-    """Load a model and its notes, from a file or a pipe; or a model from elsewhere."""
+    """Load a model and its notes, from our own file or pipe, or from elsewhere."""
     if foreign and is_foreign(path):
         return Saved(open_foreign(path), {})
     model, notes = load_with_notes(path)
@@ -132,7 +131,7 @@ def open_model(path: Path, *, foreign: bool = True) -> Saved:
 
 
 def read_data(path: Path, target: str | None, **options: Any) -> Table:
-    """Read a table from a file, or from the standard input if its name is -."""
+    """Read a table from a file, or from standard input if the name is -."""
     if str(path) != "-":
         return read_table(path, target, strict=False, **options)
     data = sys.stdin.buffer.read()
@@ -144,14 +143,14 @@ def read_data(path: Path, target: str | None, **options: Any) -> Table:
 
 
 def open_models(paths: list[Path]) -> dict[str, Saved]:
-    """Load models, by the shortest names that tell them apart."""
+    """Load models, named by their files without the folder if that is unambiguous."""
     stems = [path.name if is_foreign(path) else path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     return {name: open_model(path) for name, path in zip(names, paths, strict=True)}
 
 
 def read_for(saved: list[Saved], path: Path, target: str | None) -> Table:
-    """Read a table with a target, as the models get it; notes on it are shown."""
+    """Read a table with a target, as the models get it, and print notes about it."""
     target = target or next((s.notes.get("target") for s in saved if s.notes), None)
     table = read_raw(saved, path, target)
     require_target(table, path)
@@ -169,7 +168,7 @@ def read_for(saved: list[Saved], path: Path, target: str | None) -> Table:
 
 
 def read_raw(saved: list[Saved], path: Path, target: str | None = None) -> Table:
-    """Read a table as it is, but text as text where the models know it as such."""
+    """Read a raw table; columns that the models know as text are read as text."""
     first = saved[0]
     tables = [one.served.columns for one in saved if one.served is not None]
     text = {column.name for part in tables for column in part if column.is_text}
@@ -186,20 +185,20 @@ def read_raw(saved: list[Saved], path: Path, target: str | None = None) -> Table
 
 
 def require_target(table: Table, path: Path) -> None:
-    """Refuse a table without a target, in one sentence."""
+    """Raise an error if a table has no target."""
     if table.y is None:
-        hint = f"say which with --target; it has {listed(table.names, 8, repr)}"
+        hint = f"choose one with --target. It has {listed(table.names, 8, repr)}"
         raise TableError(
-            f"{path} has no target: {hint if table.names else 'it lacks an array y'}."
+            f"{path} has no target: {hint if table.names else 'add an array y'}."
         )
 
 
 def _check_labels(model: Any, table: Table, path: Path) -> None:
-    """One clear sentence if the target has nothing to do with the model's classes."""
+    """Raise an error if no label in the table is a class of the model."""
     classes, y = getattr(model, "classes_", None), np.asarray(table.y)
     if classes is not None and not np.isin(y, classes).any():
         raise TableError(
-            f"{path}: no row of {table.target!r} holds a class of the model, "
-            f"{listed(classes.tolist(), 4, repr)}; it has "
+            f"{path}: no label in {table.target!r} is a class of the model. Its "
+            f"classes are {listed(classes.tolist(), 4, repr)}; the labels are "
             f"{listed(np.unique(y).tolist(), 4, repr)}."
         )

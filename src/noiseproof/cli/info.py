@@ -1,4 +1,4 @@
-"""`noiseproof info`: what is in a model file."""
+"""`noiseproof info`: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ _KINDS = {
 def info(model: Model, json: Json = False) -> None:
     """Show what a model file contains: the model, its columns and its training.
 
+    The line "cost if missing" lists the columns whose absence hurts most: how much
+    less sure a classifier gets (mean probability of its prediction), or how far the
+    predictions of a regressor move (root mean square).
+
     \b
     Example:
       noiseproof info model.npf
@@ -36,8 +40,8 @@ def info(model: Model, json: Json = False) -> None:
         "target": saved.notes.get("target"),
         "classes": listed(getattr(saved.model, "classes_", ()), 6),
         "trained on": f"{training['rows']:,} rows" if "rows" in training else None,
-        "rows with holes": treatment_of(saved.model),
-        "training rows": f"in the file ({kept})" if kept else "none in the file",
+        "missing values": treatment_of(saved.model),
+        "training rows": f"saved in the file ({kept})" if kept else "none in the file",
         **_columns(saved.served),
         **_scores(training),
     }
@@ -53,7 +57,7 @@ def info(model: Model, json: Json = False) -> None:
 
 
 def _columns(served: Any) -> dict[str, Any]:
-    """The columns that it wants, by kind, and what was missing in training."""
+    """The columns of the training table, by kind, and their missing values."""
     from noiseproof.cli.output import listed
 
     columns = [] if served is None else served.columns
@@ -61,18 +65,18 @@ def _columns(served: Any) -> dict[str, Any]:
     for column in columns:
         kinds.setdefault(_KINDS[column.kind], []).append(column.name)
     often = [(c.missing_rate, c.name) for c in columns if c.missing_rate]
-    costly = [(c.absence_cost, c.name) for c in columns if c.absence_cost]
+    costly = [(c.absence_cost, c.name) for c in columns if (c.absence_cost or 0) > 0]
     rates = [f"{name} {share:.0%}" for share, name in often]
     costs = [f"{name} {cost:.3g}" for cost, name in sorted(costly, reverse=True)]
     return {
         **{kind: listed(names, 6) for kind, names in kinds.items()},
         "missing in training": listed(rates, 6),
-        "absence costs most": listed(costs, 6),
+        "cost if missing": listed(costs, 6),
     }
 
 
 def _scores(training: dict[str, Any]) -> dict[str, Any]:
-    """What cross-validation has found."""
+    """The scores that cross-validation found in training."""
     name = {"r2": "R²"}.get(str(training.get("scoring")), "accuracy")
     found = training.get("judged") or {}
     if "clean" in found:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the little grammar `name:level`."""
+"""Options that several commands share, and the notation `name:level`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Table: CSV, TSV, Parquet, svmlight or NPZ; - reads standard input.",
+        help="Table to read: CSV, TSV, Parquet, svmlight or NPZ. Use - for standard "
+        "input.",
     ),
 ]
 _JUDGED = (
-    "written by `noiseproof train` or `noiseproof.save`; or your own: model.skops, "
-    "model.onnx, or module:name, which is imported and, if a function, called."
+    "saved by `noiseproof train` or `noiseproof.save`, or one of your own: "
+    "model.skops, model.onnx, or module:name, which is imported (and called, if it is "
+    "a function)."
 )
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model written by `noiseproof train`.")
+    Path, typer.Argument(metavar="MODEL", help="Model saved by `noiseproof train`.")
 ]
 AnyModel = Annotated[Path, typer.Argument(metavar="MODEL", help=f"Model {_JUDGED}")]
 Models = Annotated[
@@ -35,40 +37,43 @@ Target = Annotated[
         "--target",
         "-t",
         help="Column to predict, by name or position (-1 is the last). svmlight and "
-        "NPZ files contain their own.",
+        "NPZ files contain their own target.",
     ),
 ]
 AttackOption = Annotated[
     str | None,
     typer.Option(
-        help="Worst case instead of random noise: deletion, scaling, norm-ball, ..."
+        help="Evaluate an attack instead of random damage: deletion, scaling, "
+        "norm-ball, ..."
     ),
 ]
 Levels = Annotated[
-    str | None, typer.Option(help="Levels to try, such as 0,0.1,0.5.", metavar="LIST")
+    str | None,
+    typer.Option(help="Levels to try, separated by commas: 0,0.1,0.5.", metavar="LIST"),
 ]
-Repeats = Annotated[int, typer.Option(min=1, help="Random draws per level.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Number of random draws per level.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random number generator.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 _COLUMNS = "Columns"
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column to leave out; may be repeated.", rich_help_panel=_COLUMNS
+        help="Column to leave out. Can be repeated.", rich_help_panel=_COLUMNS
     ),
 ]
 Coerce = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column that holds numbers except in some cells: 1,5 and $1,234 are read, "
-        "and <0.5, n/a or -999 are missing; may be repeated.",
+        help="Column of numbers with some text in it. Entries such as 1,5 and $1,234 "
+        "are read as numbers; <0.5, n/a and -999 become missing values. Can be "
+        "repeated.",
         rich_help_panel=_COLUMNS,
     ),
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column whose numbers are codes; may be repeated.",
+        help="Column whose numbers are codes of categories. Can be repeated.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -76,9 +81,9 @@ Task = Annotated[
     str | None,
     typer.Option(
         metavar="TASK",
-        help="classification or regression. The default depends on the target: numbers "
-        "are a quantity if they have fractions, or if more than 20, and more than a "
-        "tenth of the rows, differ.",
+        help="classification or regression. By default it depends on the target: "
+        "numbers are a quantity if they have fractions, or if there are more than 20 "
+        "distinct values and these are more than a tenth of the rows.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -86,7 +91,8 @@ NFeatures = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of features of an svmlight file, if it mentions fewer.",
+        help="Number of features of an svmlight file, if the last ones do not occur "
+        "in it.",
         rich_help_panel=_COLUMNS,
     ),
 ]
@@ -94,8 +100,8 @@ GroupsOption = Annotated[
     Path | None,
     typer.Option(
         "--groups",
-        help=r"Columns that fail together: JSON {sensor: \[columns]} or CSV lines "
-        "sensor,column.",
+        help=r"File that lists columns which fail together: JSON {sensor: \[columns]}, "
+        "or CSV lines sensor,column.",
     ),
 ]
 
@@ -104,8 +110,8 @@ ToleranceOption = Annotated[
     typer.Option(
         "--tolerance",
         metavar="NUMBER",
-        help="If the target is a quantity: how far a prediction may be from it and "
-        "still be right, as a number or in per cent of the target, such as 15%.",
+        help="For regression: how far a prediction may be from the target and still "
+        "count as correct. A number, or a percentage of the target such as 15%.",
     ),
 ]
 
@@ -114,9 +120,9 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def parse_noise(text: str) -> tuple[Any, bool]:
-    """A dropout rate, "auto", rates by name, or a noise object from `gaussian:0.1`.
+    """Parse a dropout rate, "auto", rates by name, or a noise such as `gaussian:0.1`.
 
-    And whether its level is given, as it is not in `auto` or `gaussian`.
+    Also returns whether the text gives a level, which `auto` and `gaussian` do not.
     """
     from noiseproof.noise import NOISES, as_noise
 
@@ -141,7 +147,7 @@ def parse_noise(text: str) -> tuple[Any, bool]:
 
 
 def _read_rates(text: str, where: str, most: float = _BELOW_ONE) -> dict[str, float]:
-    """Rates by column, from `a=0.5,b=0.1` or from a JSON file."""
+    """Parse rates by column, from `a=0.5,b=0.1` or from a JSON file."""
     try:
         if text.endswith(".json"):
             pairs = json.loads(Path(text).read_text(encoding="utf-8")).items()
@@ -150,8 +156,8 @@ def _read_rates(text: str, where: str, most: float = _BELOW_ONE) -> dict[str, fl
         rates = {str(name).strip(): float(rate) for name, rate in pairs}
     except (ValueError, TypeError, AttributeError):
         raise typer.BadParameter(
-            f"{where}: rates by column are given as age=0.5,iron=0.1, or as a JSON "
-            'file with {"age": 0.5, ...}.'
+            f"{where}: give rates by column as age=0.5,iron=0.1, or in a JSON file "
+            'such as {"age": 0.5, ...}.'
         ) from None
     wrong = [name for name, rate in rates.items() if not 0 <= rate <= most]
     if wrong:
@@ -163,7 +169,7 @@ def _read_rates(text: str, where: str, most: float = _BELOW_ONE) -> dict[str, fl
 
 
 def parse_attack(text: str) -> Any:
-    """An attack by its name or a word of it, such as `deletion` or `deletion:5`."""
+    """Parse an attack: its name or a word of it, such as `deletion` or `deletion:5`."""
     from noiseproof.attacks import ATTACKS
 
     name, level = _split(text)
@@ -172,17 +178,17 @@ def parse_attack(text: str) -> Any:
     ]
     if len(found) != 1:
         raise typer.BadParameter(
-            f"The attack {text} is unknown: use one of {', '.join(ATTACKS)}."
+            f"Unknown attack {text}: use one of {', '.join(ATTACKS)}."
         )
     attack = ATTACKS[found[0]]()
     return attack if level is None else attack.at(level)
 
 
 def parse_perturbation(text: str) -> tuple[Any, float | None]:
-    """What happens to features, and its level if one is given: `delete:0.5`.
+    """Parse a perturbation and its level, if there is one: `delete:0.5`.
 
-    What is missing may also be given as `missing:iron=0.5,age=0.1`, `like:today.csv`
-    and `columns:iron,age`.
+    Missing values can also be described as `missing:iron=0.5,age=0.1`,
+    `like:today.csv` and `columns:iron,age`.
     """
     from noiseproof.attacks import ATTACKS
     from noiseproof.evaluation import PERTURBATIONS
@@ -199,7 +205,7 @@ def parse_perturbation(text: str) -> tuple[Any, float | None]:
         return NOISES[name](), level
     if not any(name in (key, *key.split("-")) for key in ATTACKS):
         raise typer.BadParameter(
-            f"{text} is unknown: use one of "
+            f"Unknown perturbation {text}: use one of "
             f"{', '.join([*PERTURBATIONS, 'like', *NOISES, *ATTACKS])}, with a level "
             "after a colon, such as delete:0.5."
         )
@@ -207,7 +213,7 @@ def parse_perturbation(text: str) -> tuple[Any, float | None]:
 
 
 def _parse_missing(text: str) -> Any:
-    """What is missing, if it is given by columns or by a table; else None."""
+    """Parse missing values described by columns or by a table; else return None."""
     from noiseproof.evaluation import MissingColumns
     from noiseproof.noise import Missing, Outages
 
@@ -225,23 +231,23 @@ def _parse_missing(text: str) -> Any:
 
 
 def _patterns_of(path: str) -> Any:
-    """What is missing in the rows of a table."""
+    """The patterns of missing values in a table."""
     from noiseproof.cli.files import read_data
     from noiseproof.noise import MissingLike
 
     if not path:
-        raise typer.BadParameter("like needs a table, such as like:today.csv.")
+        raise typer.BadParameter("like needs a table: write like:today.csv.")
     X = read_data(Path(path), None).X
     if not hasattr(X, "isna"):
-        raise typer.BadParameter(f"like:{path}: use a table with named columns.")
+        raise typer.BadParameter(f"like:{path}: the columns of the table need names.")
     gone = X.isna()
     if not gone.to_numpy().any():
-        raise typer.BadParameter(f"like:{path}: no value is missing in this table.")
+        raise typer.BadParameter(f"like:{path}: the table has no missing values.")
     return MissingLike(gone)
 
 
 def parse_happening(text: str) -> tuple[Any, float]:
-    """What happens to features, with its level: `delete:0.5`."""
+    """Parse a perturbation that must have a level: `delete:0.5`."""
     perturb, level = parse_perturbation(text)
     if level is None:
         raise typer.BadParameter(f"{text} needs a level, such as {text}:0.5.")
@@ -249,25 +255,25 @@ def parse_happening(text: str) -> tuple[Any, float]:
 
 
 def name_of(happening: tuple[Any, float]) -> str:
-    """What happens and its level as they are written: `delete:0.5`."""
+    """Write a perturbation and its level as a user would: `delete:0.5`."""
     perturb, level = happening
     what = perturb if isinstance(perturb, str) else type(perturb).__name__
     return f"{what}:{level:g}"
 
 
 def parse_levels(text: str) -> list[float]:
-    """Numbers from `0,0.1,0.5`."""
+    """Parse numbers from `0,0.1,0.5`."""
     try:
         numbers = [float(word) for word in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"--levels {text}: use numbers with commas between, such as 0,0.1,0.5."
+            f"--levels {text}: use numbers separated by commas, such as 0,0.1,0.5."
         ) from None
     return [int(number) if number.is_integer() else number for number in numbers]
 
 
 def parse_tolerance(text: str | None, y: Any) -> Any:
-    """A number from `2.5`, or one per row from `15%` of the target."""
+    """Parse a tolerance: `2.5`, or `15%` of the target of each row."""
     import numpy as np
 
     if text is None:
@@ -279,7 +285,8 @@ def parse_tolerance(text: str | None, y: Any) -> Any:
         number = -1.0
     if rest or not 0 <= number < float("inf"):
         raise typer.BadParameter(
-            f"--tolerance {text}: use a number from 0 on, or per cent such as 15%."
+            f"--tolerance {text}: use a number that is not negative, or a percentage "
+            "such as 15%."
         )
     if not per_cent:
         return number
@@ -289,7 +296,7 @@ def parse_tolerance(text: str | None, y: Any) -> Any:
 
 
 def judging(groups: Path | None, folds: int, seed: int, json: bool) -> dict[str, Any]:
-    """What `train` and `recommend` of the library have to know in common."""
+    """Arguments that `train` and `recommend` of the library have in common."""
     return {
         "groups": read_groups(groups),
         "cv": folds,
@@ -299,7 +306,7 @@ def judging(groups: Path | None, folds: int, seed: int, json: bool) -> dict[str,
 
 
 def read_groups(path: Path | None) -> dict[str, list[str]] | None:
-    """Columns of each sensor, from JSON or CSV lines `sensor,column`, if there are."""
+    """Read the columns of each sensor, from JSON or from CSV lines `sensor,column`."""
     if path is None:
         return None
     text = path.read_text(encoding="utf-8")
@@ -316,8 +323,8 @@ def read_groups(path: Path | None) -> dict[str, list[str]] | None:
             groups.setdefault(sensor.strip(), []).append(column.strip())
     if not good or not groups:
         raise ValueError(
-            f'{path} must hold JSON like {{"sensor": ["column", ...]}} or CSV lines '
-            "like sensor,column."
+            f'{path} must contain JSON such as {{"sensor": ["column", ...]}}, or CSV '
+            "lines such as sensor,column."
         )
     return groups
 
@@ -331,7 +338,7 @@ def _is_number(text: str) -> bool:
 
 
 def _split(text: str) -> tuple[str, float | None]:
-    """Name and level from `name:level`, `name` or `level`."""
+    """Split `name:level`, `name` or `level` into name and level."""
     name, colon, level = text.strip().lower().rpartition(":")
     try:
         return name, float(level)

@@ -1,4 +1,4 @@
-"""What commands say and write: results to the output, the rest to the error stream."""
+"""Printing and writing: results to standard output, the rest to the error stream."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def note(text: str) -> None:
 
 
 def check_output(output: Path | None, *inputs: Path | None) -> None:
-    """Refuse, before any work, what cannot be written or would overwrite an input.
+    """Raise an error, before any work, if the output cannot be written.
 
-    Where the output is to hold the file itself, as with `-o /dev/stdout`, all that
-    would be printed there goes to the error stream from now on.
+    An output that would overwrite an input is refused, too. If the file is written to
+    standard output itself, as with `-o /dev/stdout`, everything that would be printed
+    there goes to the error stream from now on.
     """
     from noiseproof import io as files
 
@@ -43,12 +44,12 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print the whole result for machines; what is not finite becomes null."""
+    """Print the whole result as JSON; numbers that are not finite become null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Convert a value to types of JSON."""
     if hasattr(value, "tolist"):  # NumPy's numbers and arrays
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -63,10 +64,9 @@ def _plain(value: Any) -> Any:
 def show_table(
     columns: Mapping[str, Sequence[str]], *, words: bool = False, file: Any = None
 ) -> None:
-    """Print columns of text, the first to the left and the others to the right.
+    """Print columns of text: the first is aligned left, the others right.
 
-    With `words` all columns are to the left; the table is printed to the output, or to
-    another file.
+    With `words`, all columns are aligned left. `file` is standard output by default.
     """
     from rich import box
     from rich.console import Console
@@ -84,10 +84,10 @@ def show_table(
 
 
 def show_notes(notes: Sequence[Any]) -> None:
-    """Print what was noticed about columns, on the error stream."""
+    """Print notes about columns, on the error stream."""
     if not notes:
         return
-    note("Notes on the columns:")
+    note("Notes about the columns:")
     columns = {"column": [listed(one.columns, 3) for one in notes]}
     columns["what was found"] = [one.finding for one in notes]
     if any(one.answer for one in notes):
@@ -96,16 +96,16 @@ def show_notes(notes: Sequence[Any]) -> None:
 
 
 def listed(values: Iterable[Any], most: int, show: Callable[[Any], str] = str) -> str:
-    """The first values, and how many more there are."""
+    """List the first values, and say how many more there are."""
     shown = [show(value) for value in values]
     more = f" and {len(shown) - most} more" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more
 
 
 def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> None:
-    """Write columns as CSV: whole or not at all to a file, or to the output.
+    """Write columns as CSV to standard output, or to a file: completely or not at all.
 
-    With `safe` a text that a spreadsheet would take for a formula begins with '.
+    With `safe`, a text that a spreadsheet would take for a formula is preceded by '.
     """
     from noiseproof.io import atomic_write
 
@@ -122,9 +122,9 @@ def write_csv(columns: Columns, path: Path | None, *, safe: bool = False) -> Non
 
 
 def _no_formula(cell: Any) -> Any:
-    """The cell, behind a quote if it is a text that begins like a formula.
+    """Put a quote before a text that begins like a formula.
 
-    Spreadsheets leave out white space before it.
+    Spreadsheets ignore white space at the beginning.
     """
     if not isinstance(cell, str) or not cell.lstrip().startswith(tuple("=+-@")):
         return cell

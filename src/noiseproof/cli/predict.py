@@ -16,22 +16,25 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="CSV file; without it, the predictions are printed."
+            "--output",
+            "-o",
+            help="CSV file for the predictions, which are otherwise printed.",
         ),
     ] = None,
     interval: Annotated[
         float | None,
         typer.Option(
-            help="Add columns lower and upper: an interval that holds the quantity "
-            "with this probability, such as 0.9, whatever is missing."
+            help="For regression: add columns lower and upper, an interval that "
+            "contains the target with this probability, such as 0.9, whichever values "
+            "are missing."
         ),
     ] = None,
     worth: Annotated[
         bool,
         typer.Option(
             "--worth",
-            help="Add columns most_valuable and worth: the missing value of each row "
-            "that is worth most to know, and how far the expected loss would fall.",
+            help="Add columns most_valuable and worth: which missing value of the row "
+            "it would help most to know, and by how much the expected loss would fall.",
         ),
     ] = False,
     spreadsheet_safe: Annotated[
@@ -45,17 +48,18 @@ def predict(
         bool,
         typer.Option(
             "--strict",
-            help="Refuse a table that differs from that of training.",
+            help="Refuse a table that differs from the training table.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
     """Predict the target of each row of a table.
 
-    Columns are found by name. A column that is not there is missing in every row,
-    a value that cannot be read and a word that training did not have are missing
-    values, and columns that training did not have are ignored. Notes say so, and
-    name columns with values out of range, or with many more missing values.
+    Columns are found by name. Three kinds of values count as missing: those of a
+    column that is not in the table, those that cannot be read, and words that did
+    not occur in training. Extra columns are ignored. Notes on the error stream say
+    so. They also list columns with values out of the range of training, and columns
+    with many more missing values than in training.
 
     \b
     Examples:
@@ -85,8 +89,9 @@ def predict(
         show_notes([] if strict else rows.notes)
     elif options:
         raise ValueError(
-            f"{model} does not know the table of its training, so there are no "
-            "intervals; train it again, or save a noiseproof.serving.Served."
+            f"{model} does not contain a description of its training table, which "
+            "intervals need. Train it again with `noiseproof train`, or save a "
+            "noiseproof.serving.Served."
         )
     found = answer_columns(asked, rows, **options)
     columns = {name: column.tolist() for name, column in found.items()}
@@ -102,7 +107,7 @@ def predict(
 
 
 def _most_valuable(saved: Any, rows: Any) -> dict[str, list[Any]]:
-    """The missing value of each row that is worth most, by name, and its worth."""
+    """The column of the most valuable missing value of each row, and its worth."""
     import numpy as np
 
     from noiseproof.evaluation import value_of_cells

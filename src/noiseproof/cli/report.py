@@ -1,4 +1,4 @@
-"""`noiseproof report`: one page to show."""
+"""`noiseproof report`: an HTML page about models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def report(
     models: Models,
     data: Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="HTML file for the page.")
+        Path, typer.Option("--output", "-o", help="HTML file for the report.")
     ],
     target: Target = None,
     levels: Levels = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9",
@@ -37,21 +37,24 @@ def report(
         bool,
         typer.Option(
             "--missing/--deleted",
-            help="Whether lost values are missing (NaN) or deleted: replaced by zero, "
-            "and the model is not told.",
+            help="Whether lost values are missing (NaN), or deleted: replaced by zero "
+            "without telling the model.",
         ),
     ] = True,
     noise: Annotated[
         str | None,
         typer.Option(
             help="How values go missing on the curve: mar, mnar, columns, outages, "
-            "like:today.csv or rates by column such as missing:iron=0.5,age=0.1; "
-            "without it, each with the same probability."
+            "like:today.csv, or rates by column such as missing:iron=0.5,age=0.1. By "
+            "default each value is missing with the same probability."
         ),
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Write a self-contained HTML page about models and a table.
+    """Write an HTML report on models, evaluated on a table.
+
+    The report is one file that needs no network. It has curves, certificates, the
+    most fragile columns and, if values of the table are missing, what they cost.
 
     \b
     Examples:

@@ -16,7 +16,8 @@ from noiseproof.cli.options import Json
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Experiment; see --list.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of the experiment; see --list."),
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="List all experiments and exit.")
@@ -25,18 +26,20 @@ def reproduce(
         bool,
         typer.Option(
             "--full/--quick",
-            help="The protocol of the paper, or a short version of about a minute.",
+            help="Run the protocol of the paper, or a short version that takes about a "
+            "minute.",
         ),
     ] = False,
     out: Annotated[
-        Path, typer.Option(help="Folder for the table, page and plot.")
+        Path, typer.Option(help="Folder for the table, the page and the plot.")
     ] = Path("results"),
     json: Json = False,
 ) -> None:
-    """Reproduce a table or figure of the papers and check their claims.
+    """Reproduce a table or figure of the papers, and check its claims.
 
-    Works in a checkout of noiseproof, as `python -m experiments` does. Reads the
-    papers' data from the folder in the environment variable NOISEPROOF_DATA.
+    This needs the source of noiseproof, and does the same as
+    `python -m experiments`. The data of the papers are read from the folder in the
+    environment variable NOISEPROOF_DATA.
 
     \b
     Examples:
@@ -53,8 +56,8 @@ def reproduce(
             break
     else:
         raise FileNotFoundError(
-            "The experiments are not in the installed package: get the source of "
-            "noiseproof and give the command in its folder."
+            "The experiments are not in the installed package. Get the source of "
+            "noiseproof, and run the command in its folder."
         )
     words = [*([name] if name else []), "--full" if full else "--quick"]
     words += ["--out", str(out), *["--list"] * list_, *["--json"] * json]

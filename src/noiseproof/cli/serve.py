@@ -1,4 +1,4 @@
-"""`noiseproof serve`: a model behind HTTP."""
+"""`noiseproof serve`: predictions over HTTP."""
 
 from __future__ import annotations
 
@@ -19,39 +19,42 @@ def serve(
     model: Model,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen at; 0.0.0.0 lets other machines ask."),
+        typer.Option(help="Address to listen on. Use 0.0.0.0 to serve other machines."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port.")] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes that answer side by side.")
-    ] = 1,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on.")
+    ] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
     max_bytes: Annotated[
-        int, typer.Option(min=1, help="Largest body of a request, in bytes.")
+        int, typer.Option(min=1, help="Maximum size of a request body, in bytes.")
     ] = 16 * 2**20,
     max_rows: Annotated[
-        int, typer.Option(min=1, help="Largest number of rows in a request.")
+        int, typer.Option(min=1, help="Maximum number of rows in a request.")
     ] = 10_000,
     max_seconds: Annotated[
         float,
-        typer.Option(min=0.1, help="Longest time to read a body, and to answer."),
+        typer.Option(
+            min=0.1,
+            help="Maximum time to read a request body, and to answer it, in seconds.",
+        ),
     ] = 30.0,
     window: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Number of last rows whose score and costs /metrics estimates; 0 for "
-            "no estimate.",
+            help="Number of most recent rows for which /metrics estimates the score "
+            "and the cost of missing values. 0 turns the estimate off.",
         ),
     ] = 1000,
 ) -> None:
-    """Answer for rows over HTTP until the process is told to stop.
+    """Serve predictions over HTTP until the process is stopped.
 
-    POST /predict takes a JSON list of records and returns predictions, probabilities
-    and notes. GET /contract describes a row as JSON Schema, /health says that the
-    service works, and /metrics has counts for Prometheus, and what missing values
-    cost. A column that a record does not have is a missing value. On SIGTERM or
-    Ctrl-C no more connections are accepted, and requests that were accepted are
-    answered first.
+    POST /predict takes a JSON list of records, and returns predictions,
+    probabilities and notes. A column that a record lacks is a missing value. GET
+    /contract describes a row as JSON Schema. GET /health says whether the service
+    works. GET /metrics has metrics for Prometheus, with an estimate of what missing
+    values cost. On SIGTERM or Ctrl-C the service accepts no more connections,
+    answers the requests it has, and stops.
 
     \b
     Examples:
@@ -86,7 +89,7 @@ def serve(
 
 
 def worker_app() -> Any:
-    """The application of a worker, made of what the command has left for it."""
+    """Make the application of a worker from the settings that the command has left."""
     from noiseproof.io import load
     from noiseproof.serving import Served, http_app
 
@@ -94,8 +97,9 @@ def worker_app() -> Any:
     served = load(settings["model"])
     if not isinstance(served, Served):
         raise ValueError(
-            f"{settings['model']} holds a {type(served).__name__}, which does not know "
-            "the columns of its table; save noiseproof.serving.Served(model, table) "
-            "with the training table, or use noiseproof train."
+            f"{settings['model']} contains a {type(served).__name__} without a "
+            "description of its training table. Save "
+            "noiseproof.serving.Served(model, table) with the training table, or use "
+            "`noiseproof train`."
         )
     return http_app(served, **settings["limits"])

@@ -1,4 +1,4 @@
-"""Data: generators, and loaders of the papers' data from a folder of the user's."""
+"""Generators of artificial data, and loaders of the papers' data."""
 
 from __future__ import annotations
 

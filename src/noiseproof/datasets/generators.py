@@ -1,4 +1,4 @@
-"""Generators of data whose truth is known."""
+"""Generators of artificial data."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ def make_leaky_labels(
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Make a noisy linear problem with copies of the label as its last features.
 
-    The sanity check of Dekel and Shamir 2008, section 4: x is uniform in a cube, pushed
-    away from a random hyperplane through its centre on both sides; y is the side of x,
-    flipped with probability `flip`; and y itself is added `n_leaks` times. A model that
-    trusts the copies fails once they are gone; one that does not can still be right
-    with probability 1 - `flip`. The paper does not say how its rows were drawn; these
-    come near its numbers.
+    This is the sanity check of Dekel and Shamir 2008, section 4. A row x is drawn
+    uniformly from a cube, and moved away from a random hyperplane through the centre of
+    the cube. The label y is the side of x, flipped with probability `flip`. Then
+    `n_leaks` copies of y are added as features. A model that relies on the copies fails
+    when they are deleted; a model that does not can still be right with probability
+    1 - `flip`. The paper does not say how its rows were drawn; these come close to its
+    numbers.
 
     Parameters
     ----------
     n_samples : int, default=1000
         Number of rows.
     n_features : int, default=20
-        Number of honest features.
+        Number of features besides the copies of the label.
     n_leaks : int, default=2
         Number of copies of the label.
     separation : float, default=0.3
-        Least distance of a row from the hyperplane; the cube is [0, 1] wide.
+        Distance by which each row is moved away from the hyperplane. The side of the
+        cube has length 1.
     flip : float, default=0.2
         Probability that a label is wrong.
     random_state : int, RandomState instance or None, default=None
@@ -51,7 +53,7 @@ def make_leaky_labels(
     Returns
     -------
     X : array of shape (n_samples, n_features + n_leaks)
-        Honest features, then copies of the label.
+        The features, then the copies of the label.
     y : array of int of shape (n_samples,)
         Labels, -1 or 1.
 
@@ -69,7 +71,7 @@ def make_leaky_labels(
     ((1000, 22), True)
     """
     if not 0 <= flip <= 1:
-        raise ValueError(f"flip must be a probability; got {flip!r}.")
+        raise ValueError(f"flip must be a probability from 0 to 1; got {flip!r}.")
     rng = check_random_state(random_state)
     X = rng.uniform(size=(n_samples, n_features))
     normal = rng.normal(size=n_features)
@@ -81,7 +83,7 @@ def make_leaky_labels(
 
 
 class RareFeatures(NamedTuple):
-    """Rows, labels and which rows have a useful feature."""
+    """Rows, labels, and which rows have an active useful feature."""
 
     X: NDArray[np.float64]
     y: NDArray[np.int64]
@@ -97,32 +99,35 @@ def make_rare_features(
     cycle: bool = True,
     random_state: Any = None,
 ) -> RareFeatures:
-    """Make 50 useful features, each active in 4 % of rows, among 1000 nuisance ones.
+    """Make 50 useful features, each active in 4 % of rows, among 1000 useless ones.
 
-    Appendix A.1 of Wager et al. 2013. A row draws a group g of 25 and a sign; for the
-    first 5 groups, the 10 features of the group are sign times exponential variables,
-    all other useful features are 0. The nuisance features are standard normal; over
-    all rows every feature has second moment 1. P(y = 1) = σ(x·β) with β = `weight` on
-    the useful features; the paper's 0.057 makes the mean of abs(x·β) 2 where there is
-    signal.
+    This is the simulation of Wager et al. 2013, appendix A.1. Each row has one of 25
+    groups and a sign. If the group is among the first 5, its 10 features are the sign
+    times exponential variables; all other useful features are 0. The nuisance features
+    are standard normal. Over all rows, every feature has second moment 1. The
+    probability that y = 1 is σ(x·β), where β is `weight` for the useful features and 0
+    for the others. With the paper's weight of 0.057, the mean of abs(x·β) is 2 over the
+    rows with active features.
 
     Parameters
     ----------
     n_samples : int, default=75
-        Rows.
+        Number of rows.
     n_nuisance : int, default=1000
-        Features without meaning.
+        Number of features that do not influence y.
     weight : float, default=0.057
         Weight of each useful feature.
     cycle : bool, default=True
-        Whether the groups come in turn, as in the paper's training sets, or at random.
+        Whether rows get the groups in turn, as in the paper's training sets, or at
+        random.
     random_state : int, Generator or None, default=None
         Seed.
 
     Returns
     -------
     data : RareFeatures
-        `X` of shape (n_samples, 50 + n_nuisance), `y` of 0 and 1, and `active`.
+        A named tuple of `X`, of shape (n_samples, 50 + n_nuisance), `y`, with labels 0
+        and 1, and `active`, which marks the rows with active useful features.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Loaders of the papers' data, from a folder of the user's."""
+"""Loaders of the papers' data, from a folder that the user provides."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _WORDS = 37_751  # of the IMDB reviews, with 0 for a word outside the vocabulary
 
 
 def data_file(name: str, source: str, folder: Folder = None) -> Path:
-    """Path of a file in the data folder, or an error that says where to get it."""
+    """Find a file in the data folder, or raise an error that says where to get it."""
     folder = folder or os.environ.get("NOISEPROOF_DATA")
     if not folder:
         raise FileNotFoundError(
-            f"Set the environment variable NOISEPROOF_DATA to a folder that holds "
-            f"{name}; get it from {source}."
+            "Set the environment variable NOISEPROOF_DATA to a folder that contains "
+            f"{name}. Get this file from {source}."
         )
     path = Path(folder) / name
     if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}; get it from {source}.")
+        raise FileNotFoundError(f"There is no file {path}. Get it from {source}.")
     return path
 
 
@@ -60,7 +60,7 @@ def load_mnist(
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
-        60,000 or 10,000 digits.
+        Which part to read: 60,000 or 10,000 digits.
     digits : collection of int, default=None
         Which digits to keep; None means all.
     {folder}
@@ -68,7 +68,7 @@ def load_mnist(
     Returns
     -------
     X : array of shape (n_samples, 784)
-        Pixels from 0 to 1.
+        Pixels, from 0 to 1.
     y : array of int of shape (n_samples,)
         Digits.
 
@@ -110,9 +110,11 @@ def load_spambase(*, folder: Folder = None) -> tuple[NDArray[np.float64], NDArra
     Returns
     -------
     X : array of shape (4601, 57)
-        48 word frequencies, 6 character frequencies, 3 lengths of runs of capitals.
+        48 frequencies of words, 6 frequencies of characters, and 3 lengths of runs of
+        capital letters.
     y : array of int of shape (4601,)
-        1 for spam, all of which comes first: shuffle before splitting.
+        1 for spam, 0 otherwise. All spam comes first: shuffle the rows before splitting
+        them.
 
     See Also
     --------
@@ -141,10 +143,11 @@ class Texts(NamedTuple):
 
 @shared_docs
 def load_texts(name: str, folder: Folder = None) -> Texts:
-    """Read sentences or messages of a two-class task of Wager et al. 2013, table 4a.
+    """Read the texts of a two-class task of Wager et al. 2013, table 4a.
 
-    Lines of tab-separated fields, xz-compressed: label and text last ("RT", "Subj",
-    "IMDB-2k"); or part, newsgroup, number and text, with backslash escapes.
+    The files are xz-compressed and have tab-separated fields. Those of "RT", "Subj" and
+    "IMDB-2k" begin with the label and end with the text. The others have the part, the
+    newsgroup, a number and the text, with backslash escapes.
 
     Parameters
     ----------
@@ -155,7 +158,7 @@ def load_texts(name: str, folder: Folder = None) -> Texts:
     Returns
     -------
     data : Texts
-        `texts` and `y`, in the order of the file.
+        A named tuple of `texts` and `y`, in the order of the file.
 
     See Also
     --------
@@ -168,7 +171,7 @@ def load_texts(name: str, folder: Folder = None) -> Texts:
     """
     if name not in _SENTENCES and name not in PAIRS:
         legal = ", ".join([*_SENTENCES, *PAIRS])
-        raise ValueError(f"name={name!r} is not known; use one of {legal}.")
+        raise ValueError(f"name must be one of {legal}; got {name!r}.")
     path = data_file(*_SENTENCES.get(name, _NEWSGROUPS), folder=folder)
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
@@ -181,7 +184,7 @@ def load_texts(name: str, folder: Folder = None) -> Texts:
 
 
 class Imdb(NamedTuple):
-    """Indicator features of the labelled and unlabelled reviews."""
+    """Indicator features and labels of the reviews."""
 
     X_train: Any
     y_train: NDArray[np.int64]
@@ -194,22 +197,24 @@ class Imdb(NamedTuple):
 def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
     """Read which words, or words and pairs of words, each IMDB review contains.
 
-    Reads `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`: word
-    numbers as `tokens`, words of each review as `length`, stars as `rating`.
+    The files are `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`.
+    Each contains the numbers of the words as `tokens`, the number of words of each
+    review as `length`, and the stars as `rating`.
 
     Parameters
     ----------
     bigrams : bool, default=False
         Whether to add pairs of neighbouring words.
     min_count : int, default=1
-        Pairs found in fewer of the labelled and unlabelled training reviews are left
-        out; test reviews do not count.
+        Minimum number of training reviews, labelled or not, in which a pair must occur.
+        Other pairs are left out.
     {folder}
 
     Returns
     -------
     data : Imdb
-        CSR matrices of float32 ones; 25,000 + 25,000 + 50,000 rows.
+        A named tuple of `X_train`, `y_train`, `X_test`, `y_test` and `X_unlabeled`,
+        with 25,000, 25,000 and 50,000 rows. The matrices are CSR, with float32 ones.
 
     See Also
     --------

@@ -1,6 +1,7 @@
-"""How well a model holds up when features are lost: curves, certificates, fragility.
+"""Evaluation of models whose features go missing, get noisy or are attacked.
 
-For any model with `predict`; exact for linear models, from this package or not.
+Curves, certificates, fragility and costs. All functions take any model with `predict`
+unless they say otherwise; some results are exact for linear models, from any library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which missing value to look up next: what it gains to buy them one after another."""
+"""How the score rises while missing values are found out, in different orders."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _SHUFFLES = 5  # of a column, for its importance
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class AcquisitionCurve(Result):
-    """What `acquisition_curve` returns.
+    """Scores by the amount spent on missing values, as `acquisition_curve` returns it.
 
     Parameters
     ----------
     orders : tuple of str
-        The orders in which values were bought.
+        Names of the orders in which missing values were bought.
     spent : array of shape (n_steps + 1,)
-        What was spent for a row on average.
+        Amount spent, averaged over the rows.
     scores : array of shape (n_orders, n_steps + 1)
-        The score after that.
+        Score after spending that much.
     scoring : str
-        The metric; the higher the better.
+        Name of the metric. Higher is better.
 
     {See Also: acquisition_curve, AcquisitionDisplay}
     """
@@ -55,24 +55,23 @@ class AcquisitionCurve(Result):
 
     @property
     def areas(self) -> dict[str, float]:
-        """Mean score over all that may be spent, by order."""
+        """Mean score over all amounts that can be spent, by order."""
         steps = np.diff(self.spent) / max(self.spent[-1], 1e-300)
         heights = (self.scores[:, 1:] + self.scores[:, :-1]) / 2
         return dict(zip(self.orders, (heights @ steps).tolist(), strict=True))
 
     def needed(self, within: float = 0.01) -> dict[str, float]:
-        """What must be spent on a row to come near to the score of complete rows.
+        """Find the amount at which the score comes close to that of complete rows.
 
         Parameters
         ----------
         within : float, default=0.01
-            How near.
+            How far the score may be below that of complete rows.
 
         Returns
         -------
         spent : dict of str to float
-            By order; at that point of the curve and all later ones the score is at
-            least that of complete rows less `within`.
+            Amount per row, by order. From there on, the whole curve is that close.
         """
         enough = self.scores >= self.scores[:, -1:] - within
         lasting = np.logical_and.accumulate(enough[:, ::-1], axis=1)[:, ::-1]
@@ -80,7 +79,7 @@ class AcquisitionCurve(Result):
         return dict(zip(self.orders, found.tolist(), strict=True))
 
     def _title(self) -> str:
-        return f"{self.scoring} by what is spent to look up missing values"
+        return f"{self.scoring} by amount spent on missing values"
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -97,7 +96,7 @@ class AcquisitionCurve(Result):
             )
             for i, (name, y) in enumerate(zip(self.orders, self.scores, strict=True))
         ]
-        return Chart(lines, "spent for a row", self.scoring)
+        return Chart(lines, "amount spent per row", self.scoring)
 
 
 @shared_docs
@@ -112,35 +111,41 @@ def acquisition_curve(
     n_steps: int = 20,
     random_state: Any = 0,
 ) -> AcquisitionCurve:
-    """Look up missing values one after another, and score the model.
+    """Score a model while missing values are found out one after another.
 
-    By value: in each step those values are looked up that are worth most for what they
-    cost, as `value_of_cells` says of the rows as they are by then. By importance: one
-    column after another in all rows, those first of which shuffling the complete values
-    does most harm for what they cost. At random: any missing value.
+    Finding out a missing value costs something: a test must be ordered, a customer must
+    be asked. This function simulates it on rows whose true values are known, and
+    compares three orders:
+
+    - *value*: those missing values first that are worth most for their price.
+      `value_of_cells` estimates what they are worth, and does so again after each step.
+    - *importance*: one column after another, for all rows. The first column is the one
+      whose permutation importance is highest for its price.
+    - *random*: missing values in random order.
 
     Parameters
     ----------
     model : estimator
-        A fitted model, as for `value_of_cells`.
+        A fitted model that averages over missing values, as for `value_of_cells`.
     X : array or data frame of shape (n_samples, n_features)
         Rows with missing values.
     X_complete : array or data frame of shape (n_samples, n_features)
         The same rows with their true values.
     {true y}
     costs : dict of str to float or array-like of shape (n_features,), default=None
-        What it costs to look up a value, by column; 1 for those that are not named.
+        Price of a missing value, by column. The price is 1 for columns without one.
     scoring : {"accuracy", "log_loss", "squared_error"}, default=None
-        The metric; losses are negated. None means accuracy, or squared error. What
-        values are worth is measured by log-loss, or squared error.
+        Metric of the curve; losses are negated. None means "accuracy" for a classifier
+        and "squared_error" for a regressor. What a value is worth is always measured by
+        log-loss, or squared error.
     n_steps : int, default=20
-        Number of steps in which the same is spent.
+        Number of steps. In each of them the same amount is spent.
     {any random_state}
 
     Returns
     -------
     curve : AcquisitionCurve
-        Scores by order and by what was spent.
+        Scores by order and by amount spent.
 
     {See Also: value_of_cells, AcquisitionDisplay}
 
@@ -168,9 +173,9 @@ def acquisition_curve(
             f"X_complete; got the shapes {missing.shape}, {whole.shape} and {y.shape}."
         )
     if missing_values(whole).any():
-        raise ValueError("X_complete has missing values; pass the true ones.")
+        raise ValueError("X_complete has missing values; pass the true values instead.")
     if not missing.any():
-        raise ValueError("No value of X is missing, so there is nothing to look up.")
+        raise ValueError("X has no missing values, so there is nothing to find out.")
     prices = _prices(costs, averaged.names(whole))
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     shop = _Shop(averaged, whole, y, missing, prices, scoring)
@@ -192,24 +197,24 @@ def acquisition_curve(
 
 
 def _prices(costs: Any, names: list[str]) -> Array:
-    """What a value of each column costs."""
+    """The price of a missing value in each column."""
     if costs is None:
         return np.ones(len(names))
     if isinstance(costs, Mapping):
         unknown = [name for name in costs if str(name) not in names]
         if unknown:
-            raise ValueError(f"costs has {unknown[0]!r}, which is no column of X.")
+            raise ValueError(f"costs names {unknown[0]!r}, which is not a column of X.")
         costs = [costs.get(name, 1.0) for name in names]
     prices = np.asarray(costs, dtype=np.float64)
     if prices.shape != (len(names),) or not (prices > 0).all():
         raise ValueError(
-            f"costs must be positive, one for each of the {len(names)} columns."
+            f"costs must be positive numbers, one for each of the {len(names)} columns."
         )
     return prices
 
 
 class _Shop:
-    """Rows, what is missing in them, and what it costs to look it up."""
+    """Rows with missing values, and the prices of these values."""
 
     def __init__(
         self,
@@ -226,13 +231,13 @@ class _Shop:
         self.total = float(prices[self.cells[:, 1]].sum())
 
     def score(self, missing: Mask) -> float:
-        """The score with this missing."""
+        """The score if these values are missing."""
         answers = self.averaged.answers(without(self.whole, missing))
         lost = losses(answers, self.y, self.averaged.classes, self.scoring).mean()
         return float(1.0 - lost if self.scoring == "accuracy" else -lost)
 
     def bought(self, order: NDArray[np.intp], steps: Array) -> list[float]:
-        """Scores at the start and after each step, with cells bought in this order."""
+        """Scores at the start and after each step, for values bought in this order."""
         spent = np.cumsum(self.prices[self.cells[order, 1]])
         missing, found = self.missing.copy(), [self.score(self.missing)]
         for step in steps:
@@ -242,7 +247,7 @@ class _Shop:
         return found
 
     def by_importance(self, rng: Any) -> NDArray[np.intp]:
-        """Cells by the importance of their columns for their prices."""
+        """The missing values, ordered by the importance of their columns per price."""
         names = ("log_loss", "squared_error")
         classes = self.averaged.classes
         scoring = names[classes is None]
@@ -259,10 +264,10 @@ class _Shop:
         return np.lexsort((chance, rank[self.cells[:, 1]]))
 
     def bought_by_value(self, steps: Array) -> list[float]:
-        """Scores with the most valuable cells bought first, worth being found anew.
+        """Scores at the start and after each step, the most valuable bought first.
 
-        In one round a row gets one cell at most; a step has as many rounds as it takes
-        to spend its money.
+        A step consists of rounds. In each round a row gets at most one value, and what
+        the others are worth is estimated again for the rows that changed.
         """
         scoring = "squared_error" if self.averaged.classes is None else "log_loss"
         missing, spent = self.missing.copy(), 0.0
@@ -292,7 +297,7 @@ class _Shop:
 
 
 def _shuffled(X: Any, j: int, order: NDArray[np.intp]) -> Any:
-    """The rows with the values of one column in another order."""
+    """The rows with the values of one column permuted."""
     if not hasattr(X, "columns"):
         X = X.copy()
         X[:, j] = X[order, j]

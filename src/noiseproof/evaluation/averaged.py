@@ -1,4 +1,4 @@
-"""What costs have to know of a model that averages over missing values."""
+"""Models that average over missing values, as the estimates of costs see them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ SCORINGS = ("accuracy", "log_loss", "squared_error")
 
 @dataclass(frozen=True)
 class Averaged:
-    """A model that answers incomplete rows, and the conditional it draws them from.
+    """A model for incomplete rows, and the conditional from which it draws values.
 
-    `steps` are those of a pipeline before it: all rows here are as it gets them.
+    `steps` are the steps of a pipeline before the model. All rows here have gone
+    through them.
     """
 
     model: Any
@@ -36,9 +37,9 @@ class Averaged:
 
     @classmethod
     def of(cls, model: Any) -> Averaged:
-        """Find the conditional of a model, of a pipeline, or of a vote of such models.
+        """Find the conditional of a model, a pipeline, or a vote of such models.
 
-        Of a vote it is that of its first member that has one.
+        For a vote, take the first member that has one.
         """
         steps, last = unwrap(model)
         for one in (last, *_members(last)):
@@ -47,20 +48,20 @@ class Averaged:
                 break
         else:
             raise TypeError(
-                f"{type(last).__name__} does not average over missing values, so it "
-                "cannot tell what they cost; wrap it and pass the training rows: "
-                "AverageOverMissing(FrozenEstimator(model)).fit(X, y)."
+                f"{type(last).__name__} does not average over missing values, so their "
+                "cost cannot be estimated. Wrap the model, and fit the wrapper on the "
+                "training rows: AverageOverMissing(FrozenEstimator(model)).fit(X, y)."
             )
         if getattr(last, "levels_", ()):
             raise TypeError(
-                "The model predicts a quantile, whose squared error says nothing; pass "
-                "a model of the mean."
+                "The model predicts a quantile, which the squared error does not "
+                "measure; pass a model that predicts the mean."
             )
         if not (hasattr(last, "predict_proba") or is_regressor(last)):
             raise TypeError(
-                f"{type(last).__name__} has no predict_proba, so its scores cannot be "
-                "estimated; calibrate the classifier first, as CalibratedClassifierCV "
-                "does."
+                f"{type(last).__name__} has no predict_proba, so its score cannot be "
+                "estimated without labels. Calibrate the classifier first, for example "
+                "with CalibratedClassifierCV."
             )
         outer = model.steps[-1][1] if isinstance(model, Pipeline) else model
         return cls(last, law, steps, outer)
@@ -71,11 +72,11 @@ class Averaged:
         return self.model.classes_ if hasattr(self.model, "predict_proba") else None
 
     def kept_aside(self) -> tuple[Averaged, Any, NDArray[Any]] | None:
-        """The model fitted without some training rows, these, and their targets.
+        """A model fitted without some training rows, these rows, and their targets.
 
-        None if there are none. Members of a vote that were fitted on the same rows with
-        the same seed have kept the same rows aside. Those that have kept none answer as
-        they are, though they were fitted on these rows, too.
+        None if no rows were held out. Members of a vote that were fitted on the same
+        rows with the same seed have held out the same rows. A member that has held out
+        none is used as it is, although it was fitted on these rows, too.
         """
         for one in (self.outer, self.model):
             if hasattr(one, "_kept_aside"):
@@ -100,11 +101,11 @@ class Averaged:
         return Averaged(vote, law, [], vote), X, self.classes[places]
 
     def read(self, X: Any) -> Any:
-        """Rows as the model gets them."""
+        """Rows as the model gets them, after the steps of its pipeline."""
         if density(X) is not None:
             raise TypeError(
-                "X is a sparse matrix, whose missing values are not known; pass a "
-                "dense array or a data frame with NaN."
+                "X is a sparse matrix, in which missing values cannot be told from "
+                "zeros; pass a dense array or a data frame with NaN."
             )
         X = transform(self.steps, X)
         return X if hasattr(X, "columns") else np.asarray(X)
@@ -119,11 +120,11 @@ class Averaged:
             return np.asarray(self.model.predict_proba(X), dtype=np.float64)
         found = np.asarray(self.model.predict(X), dtype=np.float64)
         if found.ndim > 1:
-            raise TypeError("The model has several targets; pass a model of one.")
+            raise TypeError("The model has several targets; pass a model with one.")
         return found[:, None]
 
     def scoring(self, scoring: str | None) -> str:
-        """The metric that was asked for, or the usual one."""
+        """Check the metric that was asked for, or choose the default."""
         legal = SCORINGS[:2] if self.classes is not None else SCORINGS[2:]
         if scoring is not None and scoring not in legal:
             raise ValueError(
@@ -135,13 +136,13 @@ class Averaged:
 
 
 class _Vote:
-    """A mean of probabilities, as `VotingClassifier` makes it of numbered classes."""
+    """Weighted mean of probabilities, as in `VotingClassifier`; classes are numbers."""
 
     def __init__(self, models: Any, weights: Any, classes: Any):
         self.models, self.weights, self.classes_ = models, weights, classes
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of all classes, also of those that a model has not seen."""
+        """Probabilities of all classes; zero for those that a model has not seen."""
         found = np.zeros((len(self.models), X.shape[0], len(self.classes_)))
         for own, model in zip(found, self.models, strict=True):
             own[:, model.classes_] = model.predict_proba(X)
@@ -149,15 +150,15 @@ class _Vote:
 
 
 def _members(model: Any) -> list[Any]:
-    """The models of a vote."""
+    """The members of a vote; none for other models."""
     return list(getattr(model, "estimators_", []))
 
 
 class Drawn:
-    """Draws of incomplete rows, and the model's answers for them.
+    """Draws of the missing values of rows, and the model's answers for each draw.
 
-    `answers` (n, K, k) and `weights` (n, K) have a place for each draw; where a row has
-    fewer than others, the weights of the rest are zero. `codes` are (n, K, d).
+    `answers` (n, K, k), `weights` (n, K) and `codes` (n, K, d) have a place for each
+    draw. If a row has fewer draws than others, its remaining weights are zero.
     """
 
     def __init__(self, averaged: Averaged, X: Any):
@@ -178,9 +179,9 @@ class Drawn:
         self.missing = holes(X)
 
     def risks(self, scoring: str) -> tuple[Array, Array]:
-        """The losses to be expected as rows are, and with nothing missing.
+        """Expected losses of the rows as they are, and if nothing were missing.
 
-        Without the noise of the target, which a regressor does not know.
+        For squared errors the noise of the target is left out, which is not known.
         """
         mean = np.einsum("nk,nkc->nc", self.weights, self.answers)
         if scoring == "squared_error":
@@ -191,14 +192,14 @@ class Drawn:
 
 
 def codes_of(law: Any, rows: Any) -> Array:
-    """Numbers that stand for the values of rows; equal words have equal numbers."""
+    """Values of rows as numbers; equal words get equal numbers."""
     cells = getattr(law, "cells_", None)
     found = rows if cells is None else cells.codes(rows)
     return np.asarray(found, dtype=np.float64)
 
 
 def numbers_of(law: Any, d: int) -> NDArray[np.bool_]:
-    """Which columns hold numbers."""
+    """Which columns are numeric."""
     cells = getattr(law, "cells_", None)
     return np.ones(d, dtype=bool) if cells is None else cells.is_number
 
@@ -212,7 +213,7 @@ def risk(answers: Array, scoring: str) -> Array:
 
 
 def losses(answers: Array, y: NDArray[Any], classes: Any, scoring: str) -> Array:
-    """What answers cost in truth."""
+    """The actual losses of answers, given the targets."""
     if classes is None:
         return (answers[:, 0] - np.asarray(y, dtype=np.float64)) ** 2
     hit = np.equal.outer(y, classes)

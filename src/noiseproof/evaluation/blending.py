@@ -1,4 +1,4 @@
-"""Weighted means of models, with weights from their predictions for held-out rows."""
+"""Weighted means of models, with weights learned from held-out predictions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def soft_predictions(model: Any, X: Any, classes: Any) -> Array | None:
 
 
 def weights_on(folds: Sequence[Fold], classes: Any) -> Array:
-    """Weights that suit the damaged rows of these folds."""
+    """Weights of the models that predict the damaged rows of these folds best."""
     damaged = [version for fold in folds for version in fold[1:]]
     predictions, y = zip(*damaged, strict=True)
     return blend_weights(
@@ -43,7 +43,7 @@ def weights_on(folds: Sequence[Fold], classes: Any) -> Array:
 
 
 class _StoredRegressor(RegressorMixin, BaseEstimator):
-    """Predictions that are known, in the form of a model."""
+    """A regressor that returns stored predictions."""
 
     def __init__(self, predictions: Any):
         self.predictions = predictions
@@ -54,7 +54,7 @@ class _StoredRegressor(RegressorMixin, BaseEstimator):
 
 
 class _StoredClassifier(ClassifierMixin, BaseEstimator):
-    """Probabilities that are known, in the form of a model."""
+    """A classifier that returns stored probabilities."""
 
     def __init__(self, probabilities: Any, classes: Any):
         self.probabilities = probabilities
@@ -70,7 +70,7 @@ class _StoredClassifier(ClassifierMixin, BaseEstimator):
 
 
 def stored(predictions: Any, classes: Any) -> Any:
-    """A model that gives these soft predictions, for scorers."""
+    """A model that returns these predictions or probabilities, for use by scorers."""
     if classes is None:
         return _StoredRegressor(predictions)
     return _StoredClassifier(predictions, classes)

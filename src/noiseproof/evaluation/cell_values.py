@@ -1,4 +1,4 @@
-"""What knowing a missing value would be worth, before anybody looks it up."""
+"""What it would be worth to know a missing value, before it is found out."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ _SHARES = _SHARES / _SHARES.sum()  # integrals over a standard Gaussian
 
 @shared_docs
 def value_of_cells(model: Any, X: Any, *, scoring: str | None = None) -> Array:
-    """How much the expected loss of each row would fall if a missing value were known.
+    """Estimate how much knowing each missing value would lower the expected loss.
 
-    The model draws what the missing values of a row may be, and answers for each draw.
-    Suppose that one of the values were looked up: then the draws that agree with it
-    count for more, and the average of their answers says more. What this gains, on
-    average over the values that may be found, is what looking it up is worth. No model
-    is fitted, and what a row gets does not depend on the other rows.
+    Use it to decide which measurement to take next: a row with several missing values
+    gains most from the one with the highest value.
 
-    A row has few draws (20, or `n_draws` of the model if that is more), and averages of
-    few vary by chance, which looks like information. The gain is reduced by the share
-    of this chance, which the scatter of the answers tells. With `JointGaussian` and a
-    linear regressor, or a linear classifier of two classes, there are no draws: the
-    values are exact integrals.
+    The model draws what the missing values of a row may be, and predicts for each draw.
+    If one of the values were known, the draws that agree with it would count for more,
+    and the average of their predictions would be more certain. The function averages
+    this gain over the values that may be found. It fits no model, and the result for a
+    row does not depend on the other rows.
+
+    A row has few draws: 20, or `n_draws` of the model if that is more. Averages over
+    few draws vary by chance, which looks like a gain. The scatter of the predictions
+    tells how large this effect is, and the result is reduced accordingly. No draws are
+    needed for `JointGaussian` together with a linear regressor or a linear classifier
+    of two classes: there the values are exact integrals.
 
     Parameters
     ----------
@@ -44,14 +47,14 @@ def value_of_cells(model: Any, X: Any, *, scoring: str | None = None) -> Array:
         models, as `recommend` finds them.
     {incomplete X}
     scoring : {"log_loss", "accuracy", "squared_error"}, default=None
-        The loss. None means "log_loss" for a classifier. A single value rarely changes
-        the predicted class, so that its worth is often zero with "accuracy", of which
-        the loss is the share of errors. Regressors have "squared_error".
+        The loss. None means "log_loss" for a classifier and "squared_error" for a
+        regressor. With "accuracy" the loss is the share of errors. A single value
+        rarely changes the predicted class, so many values are then zero.
 
     Returns
     -------
     values : array of shape (n_samples, n_features)
-        How much the expected loss would fall; NaN where the value is known.
+        Expected fall of the loss; NaN where the value is known already.
 
     {See Also: missing_cost, acquisition_curve}
 
@@ -192,7 +195,7 @@ def linear_gains(averaged: Averaged, X: Any, scoring: str) -> Array | None:
 
 
 def _of_logits(mean: Array, variance: Array, told: Array, scoring: str) -> Array:
-    """The fall of the expected loss, if so much (n, d) of the variance (n, 1) goes."""
+    """The fall of the expected loss if `told` (n, d) of the variance (n, 1) is gone."""
     before = risk(_two(_probability(mean, variance)), scoring)
     after = np.zeros(told.shape)
     for node, share in zip(_NODES, _SHARES, strict=True):

@@ -1,4 +1,4 @@
-"""Exact certificates: how much of a row must go before its prediction changes."""
+"""Exact certificates: how much of a row must change before its prediction does."""
 
 from __future__ import annotations
 
@@ -76,54 +76,59 @@ def certify(
 ) -> Certificates:
     """Find the smallest deletion that changes the prediction of each row.
 
+    The result is a proof: no deletion worth less than a certificate changes what
+    `predict` of the model returns for that row.
+
     Deleting features takes Σ_{j deleted} (w_own - w_r)_j x_j from the lead of a row's
-    class over a rival r; the prediction changes when some lead is used up. With equal
-    values the largest terms go first, which needs a selection, not a search. With
-    general values this is a knapsack problem, solved by branch and bound; a row that
-    takes more than 2^14 branches, which cannot happen with up to 13 features that help
-    the own class, gets the bound of the fractional relaxation instead and is flagged.
+    class over a rival class r. The prediction changes as soon as some lead is used up.
+    If all features have the same value, the largest terms are deleted first, so sorting
+    is enough. Otherwise this is a knapsack problem, which is solved by branch and
+    bound. If a row takes more than 2^14 branches, it gets the bound of the fractional
+    relaxation instead, and is flagged as not exact. This cannot happen if at most 13
+    features support the predicted class.
 
-    Of a regressor it is the smallest deletion that moves the prediction out of
-    y ± tolerance, by the same search: what it must use up is y + t - w·x - b, or
-    w·x + b - y + t.
+    For a regressor the certificate is the smallest deletion that moves the prediction
+    out of y ± tolerance. The search is the same; what must be used up is
+    y + t - w·x - b, or w·x + b - y + t.
 
-    No deletion worth less than a certificate changes the model's own `predict`. Where
-    the rounding of sums could decide, the certificate takes the lower value and is
-    flagged as not exact.
+    Where the rounding of sums could decide, the certificate takes the lower value and
+    is flagged as not exact.
 
     Parameters
     ----------
     model : classifier or regressor
-        Fitted and linear, from any library; `linear_view` says what it reads. Or a
-        `PartitionEnsemble` of any models: then `budget` counts the features that must
-        be changed, to whatever values, and `deletion_budget` those that must go missing
-        before the votes can turn; both are lower bounds, which nothing smaller beats.
-        A `PartitionEnsemble` of regressors needs a `tolerance`.
+        A fitted linear model from any library (see `linear_view`), or a
+        `PartitionEnsemble` of any models. For an ensemble, `budget` is the number of
+        features that must be set to other values before the votes can change, and
+        `deletion_budget` the number that must go missing. Both are lower bounds. An
+        ensemble of regressors needs a `tolerance`.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows to certify. Sparse X stays sparse. Features that are missing already (NaN)
         cannot be deleted.
     y : array-like of shape (n_samples,) or None
-        Labels, for `accuracy_at`; None if there are none. Of a regressor the targets;
-        None asks what moves a prediction by more than the tolerance.
+        Labels, which `accuracy_at` needs, or the targets of a regressor. None for a
+        classifier means that there are no labels. None for a regressor certifies that
+        the prediction moves by no more than the tolerance.
     {values}
-        A feature of value 0 can be deleted for free.
+        A feature with value 0 can be deleted for free.
     {groups}
         A group can only be deleted as a whole, and the budget then counts groups. With
-        space="model" all features that a pipeline makes of a column belong to it.
+        space="model", all features that a pipeline derives from a column belong to it.
     attack : FeatureDeletion, FeatureScaling or NormBall, default=None
-        What may happen, if not deletion. Its own budget, k or radius is not used: the
-        certificate is the smallest that changes the prediction.
+        The change to certify against; None means deletion. The budget, k or radius of
+        the attack is not used: the certificate is the smallest one that changes the
+        prediction.
     {space}
     {n_jobs}
-        They share the rows of a linear model. The backend "dask" spreads the rows over
-        the workers of a cluster.
+        The rows of a linear model are split among them. With joblib's backend "dask"
+        they are split among the workers of a cluster.
     {tolerance}
 
     Returns
     -------
     certificates : Certificates
-        `budget` and `exact` by row, `accuracy_at(budget)`, and `deletion(i)`; of a
-        linear regressor also `movement_at(budget)`.
+        `budget` and `exact` for each row, and the methods `accuracy_at(budget)`,
+        `deletion(i)` and, for linear regressors, `movement_at(budget)`.
 
     {See Also: robustness_curve, feature_fragility, PartitionEnsemble}
 
@@ -141,7 +146,8 @@ def certify(
     >>> certificates.deletion(0)
     array([0, 1])
 
-    Both features must go before the second prediction is more than 1.2 from y:
+    A regressor needs a tolerance. Here both features must be deleted before the second
+    prediction is more than 1.2 away from y:
 
     >>> from sklearn.linear_model import LinearRegression
     >>> X, y = [[2.0, 0.0], [1.0, 1.0]], [2.0, 1.5]
@@ -158,9 +164,9 @@ def certify(
     if hasattr(unwrap(model)[1], "certify_votes"):  # the model answers for itself
         if not (values is None and attack is None and groups is None):
             raise ValueError(
-                "The certificates of votes hold for any change of features at a cost "
-                "of 1 each; they take neither values nor an attack; groups are those "
-                "of the ensemble."
+                "The certificates of a voting ensemble hold for any change of features "
+                "at a cost of 1 each. Do not pass values or an attack; pass groups to "
+                "the ensemble itself."
             )
         return _certified_votes(model, X, y, space, tolerance)
     attack, search = _attack(values, groups, attack)
@@ -199,47 +205,48 @@ def _check_tolerance(model: Any, tolerance: Any) -> None:
     known = hasattr(last, "__sklearn_tags__")
     if tolerance is None and known and is_regressor(last):
         raise ValueError(
-            f"{name} predicts a quantity, so certify needs a tolerance: how far a "
-            "prediction may be from y and still be right."
+            f"{name} is a regressor, so certify needs a tolerance: how far a "
+            "prediction may be from y and still count as correct."
         )
     if tolerance is not None and known and is_classifier(last):
-        raise ValueError(f"{name} predicts classes; a tolerance is for regressors.")
+        raise ValueError(f"{name} is a classifier; tolerance is for regressors only.")
 
 
 def _tolerances(tolerance: Any, y: Any, n: int) -> Array:
-    """One tolerance per row, if it makes sense together with y."""
+    """One tolerance for each row, after checking it and y."""
     each = np.asarray(tolerance, dtype=np.float64)
     good = np.isfinite(each) & (each >= 0)
     if each.shape not in ((), (n,)) or not good.all():
         raise ValueError(
-            "tolerance must be a finite number that is not negative, or one per row, "
-            f"{n}; got {tolerance!r}."
+            "tolerance must be a finite number that is not negative, or one for each "
+            f"of the {n} rows; got {tolerance!r}."
         )
     if y is not None and not (y.dtype.kind in "biuf" and np.isfinite(y).all()):
-        raise ValueError("With a tolerance y must hold finite numbers.")
+        raise ValueError("With a tolerance, y must consist of finite numbers.")
     return np.broadcast_to(each, (n,)).copy()
 
 
 def _correct(prediction: Any, y: Any, tolerance: Any) -> Any:
-    """Which predictions are right, if there are labels to tell."""
+    """Which predictions are correct; None without labels."""
     if y is None:
         return None
     return prediction == y if tolerance is None else np.abs(prediction - y) <= tolerance
 
 
 def _attack(values: Any, groups: Any, attack: Any) -> tuple[Attack, Any]:
-    """What may happen, and how to find the least of it that matters."""
+    """The attack to certify against, and the search for its smallest change."""
     if attack is not None and (values is not None or groups is not None):
         name = "groups" if values is None else "values"
-        raise ValueError(f"{name} are for deletion; an attack brings its own.")
+        raise ValueError(
+            f"{name} cannot be combined with attack; pass them to the attack instead."
+        )
     if attack is None:
         attack = FeatureDeletion(values=values, groups=groups)
     search = _SEARCHES.get(getattr(attack, "smallest_change", None))
     if search is None:
         raise TypeError(
-            "There are certificates for attacks that say what their smallest change "
-            "is: FeatureDeletion, FeatureScaling and NormBall; got "
-            f"{type(attack).__name__}."
+            "certify knows the smallest change for the attacks FeatureDeletion, "
+            f"FeatureScaling and NormBall; got {type(attack).__name__}."
         )
     return attack, search
 
@@ -247,15 +254,15 @@ def _attack(values: Any, groups: Any, attack: Any) -> tuple[Attack, Any]:
 def _certified_votes(
     model: Any, X: Any, y: Any, space: str, tolerance: Any
 ) -> Certificates:
-    """What a model that votes, as `PartitionEnsemble` does, can prove."""
+    """The certificates of a voting ensemble such as `PartitionEnsemble`."""
     check_space(space)
     steps, voters = unwrap(model)
     for _, step in steps:
         if space == "input" and not isinstance(step, BY_FEATURE):
             raise TypeError(
-                f"The step {type(step).__name__} before the votes may mix features, so "
-                "one of them could change several votes; use space='model' to count "
-                "features behind it."
+                f"The step {type(step).__name__} before the ensemble may mix features, "
+                "so one feature could change several votes. Use space='model' to count "
+                "the features after this step."
             )
     of_numbers = is_regressor(voters)
     options = {"y": y, "tolerance": tolerance} if of_numbers else {}
@@ -273,7 +280,7 @@ def _certified_votes(
 
 
 def _in_units_of(y: Any, tolerance: Any) -> Any:
-    """A tolerance in units of y: "15%" is that share of each absolute value of y."""
+    """A tolerance in the units of y: "15%" means that share of the absolute y."""
     if not isinstance(tolerance, str):
         return tolerance
     number, per_cent, rest = tolerance.strip().partition("%")
@@ -287,12 +294,12 @@ def _in_units_of(y: Any, tolerance: Any) -> Any:
             f"'15%'; got {tolerance!r}."
         )
     if y is None:
-        raise ValueError(f"tolerance={tolerance!r} is a share of y, so y is needed.")
+        raise ValueError(f"tolerance={tolerance!r} is a share of y; pass y.")
     return share * np.abs(np.asarray(y, dtype=np.float64))
 
 
 class Effects(NamedTuple):
-    """What deletions do to the predictions of a linear regressor."""
+    """The changes that deletions make to the predictions of a linear regressor."""
 
     changes: Any  # CSR (n, d), or (n, n_groups): what a deletion adds to a prediction
     values: Array  # what it costs
@@ -302,33 +309,34 @@ class Effects(NamedTuple):
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Certificates(Result):
-    """How much it takes to change the prediction of each row.
+    """The smallest budget that changes the prediction of each row.
 
     Parameters
     ----------
     budget : array of shape (n_samples,)
         The smallest total value of features whose deletion changes the prediction,
-        right or wrong; `inf` where no deletion can. For other attacks the smallest
-        number of features or the smallest radius. Of a regressor, what moves the
-        prediction out of its tolerance; 0 where it is outside already.
+        whether it is correct or not; `inf` if no deletion can. For other attacks, the
+        smallest number of features or the smallest radius. For a regressor, what moves
+        the prediction out of its tolerance; 0 if it is outside already.
     exact : array of bool of shape (n_samples,)
-        Whether that is the smallest; elsewhere it is a lower bound, which is safe.
+        Whether `budget` is exact. Otherwise it is a lower bound, which is on the safe
+        side.
     prediction : array of shape (n_samples,)
-        Of the clean rows.
+        Predictions for the unchanged rows.
     correct : array of bool of shape (n_samples,), or None
-        Whether the clean prediction is right, or within the tolerance, if labels were
-        given.
+        Whether these predictions are correct, or within the tolerance. None without
+        labels.
     unit : str
         What a budget counts.
     changes : CSR matrix of bool of shape (n_samples, n_features), or None
-        The features of each row whose change it takes.
+        The features of each row that make up the smallest change.
     deletion_budget : array of shape (n_samples,), or None
-        For a model that votes, where `budget` counts features that are changed to
-        whatever values: the same for features that go missing (NaN), which it notices.
+        For a voting ensemble, the budget for features that go missing (NaN); `budget`
+        is then for features that are set to other values.
     tolerance : array of shape (n_samples,), or None
-        Of a regressor, how far a prediction may be from y.
+        For a regressor, how far a prediction may be from y.
     effects : Effects or None
-        Of a linear regressor, what each deletion adds to the predictions.
+        For a linear regressor, what each deletion adds to the predictions.
 
     {See Also: certify, CertificateDisplay}
     """
@@ -344,70 +352,71 @@ class Certificates(Result):
     effects: Effects | None = None
 
     def accuracy_at(self, budget: ArrayLike, *, missing: bool = False) -> Any:
-        """Share of rows that are right, and stay so for every change within the budget.
+        """Share of rows that are correct, and stay so for every change in the budget.
 
-        Right means within the tolerance, if the model is a regressor.
+        This is the certified accuracy. The prediction of a regressor counts as correct
+        if it is within the tolerance.
 
         Parameters
         ----------
         budget : float or array-like
-            One or several.
+            One budget or several.
         missing : bool, default=False
-            For a model that votes: whether features go missing (`deletion_budget`)
-            instead of being changed to whatever values.
+            For a voting ensemble: whether features go missing (`deletion_budget`)
+            instead of being set to other values.
 
         Returns
         -------
         accuracy : float or array
-            Certified accuracy, of the shape of `budget`; too low, never too high,
-            where some budgets are not exact.
+            Certified accuracy, with the shape of `budget`. If some budgets are not
+            exact, it may be too low, but never too high.
         """
         if self.correct is None:
             raise ValueError("accuracy_at needs labels: call certify with y.")
         if missing and self.deletion_budget is None:
-            raise ValueError("missing=True is for models that vote.")
+            raise ValueError("missing=True is for voting ensembles only.")
         lost_at = self.deletion_budget if missing else self.budget
         return self._share(budget, self.correct, lost_at)
 
     def unchanged_at(self, budget: ArrayLike) -> Any:
-        """Share of rows, right or wrong, that no change within the budget affects.
+        """Share of rows whose prediction, correct or not, no change can alter.
 
         Parameters
         ----------
         budget : float or array-like
-            One or several.
+            One budget or several.
 
         Returns
         -------
         share : float or array
-            Of the shape of `budget`.
+            Share of rows, with the shape of `budget`.
         """
         return self._share(budget, np.ones(len(self.budget), dtype=bool), self.budget)
 
     def movement_at(self, budget: float) -> tuple[Array, Array]:
-        """How far deletions within the budget can move the predictions.
+        """Bound how far deletions within the budget can move the predictions.
 
-        For linear regressors. With values of 0 and 1, or equal ones, the largest terms
-        of a sign go; otherwise this is a knapsack problem for each sign, solved as for
-        `budget`: exactly, or by its fractional relaxation where it is too large. Both
-        numbers are widened by what rounding can do.
+        For linear regressors only. If all values are equal (or 0), the largest terms of
+        one sign are deleted. Otherwise there is a knapsack problem for each sign, which
+        is solved as for `budget`: exactly, or by its fractional relaxation if it is too
+        large. Both bounds allow for rounding.
 
         Parameters
         ----------
         budget : float
-            What the adversary may spend.
+            Total value of the features that may be deleted.
 
         Returns
         -------
         lowest, highest : arrays of shape (n_samples,)
-            No deletion within the budget changes a prediction by less or by more.
+            Bounds on the change of each prediction.
         """
         from noiseproof.evaluation.kernels import extreme_changes
 
         if self.effects is None:
-            raise ValueError("movement_at is for deletions from a linear regressor.")
+            raise ValueError("movement_at is for deletion and linear regressors only.")
         if np.ndim(budget) or not budget >= 0:
-            raise ValueError(f"A budget must be a number from 0 on; got {budget!r}.")
+            raise ValueError(f"budget must be a number, at least 0; got {budget!r}.")
         changes, values, rounding = self.effects
         prices, scale, plain, _ = _prices(values)
         limit = effective_budget(float(budget) / scale, prices)
@@ -418,27 +427,28 @@ class Certificates(Result):
         return lowest - rounding, highest + rounding
 
     def risk_bound(self, budget: float, delta: float = 0.05) -> float:
-        """Bound the risk on new rows under this attack, from the rows certified.
+        """Bound the risk on new rows under this attack, from the certified rows.
 
-        With probability 1 - δ over m independent rows of one law that the model was
-        not trained on, the probability that a new row is or can be made wrong within
-        the budget is at most
+        The risk is the probability that the prediction for a new row is wrong, or can
+        be made wrong within the budget. Suppose that the m certified rows are
+        independent, of the same distribution as the new row, and were not used in
+        training. Then, with probability 1 - δ over these rows, the risk is at most
 
             max ε with KL(1 - accuracy_at(budget) ‖ ε) <= ln(1/δ) / m
 
-        (Chernoff's bound, inverted). Budget and δ must not be chosen by looking at
-        these rows.
+        (Chernoff's bound, inverted). Do not choose the budget or δ by looking at these
+        rows.
 
         Parameters
         ----------
         budget : float
-            What the adversary may spend.
+            Budget of the adversary.
         {delta}
 
         Returns
         -------
         risk : float
-            Upper bound; its excess over the certified error shrinks with more rows.
+            Upper bound. It comes closer to the certified error with more rows.
         """
         from noiseproof.bounds import kl_inverse
 
@@ -448,7 +458,7 @@ class Certificates(Result):
         return kl_inverse(error, float(-np.log(delta)) / len(self.budget))
 
     def deletion(self, i: int) -> NDArray[np.intp]:
-        """The features whose deletion changes the prediction of row i.
+        """List the features whose deletion changes the prediction of row i.
 
         Parameters
         ----------
@@ -458,12 +468,16 @@ class Certificates(Result):
         Returns
         -------
         features : array of int
-            Column numbers, worth `budget[i]` where that is exact; empty if no deletion
-            changes the row. (For `FeatureScaling`: the features to scale.) With groups
-            all members of the groups that go, but those that are zero already.
+            Column numbers. Their total value is `budget[i]`, if that is exact. Empty if
+            no deletion changes the prediction. With groups, these are all members of
+            the deleted groups, except those that are zero already. For `FeatureScaling`
+            they are the features to scale.
         """
         if self.changes is None:
-            raise ValueError(f"A change of {self.unit} does not pick features.")
+            raise ValueError(
+                "deletion is only for linear models and attacks on single features "
+                "(FeatureDeletion, FeatureScaling)."
+            )
         i = range(len(self.budget))[i]
         start, stop = self.changes.indptr[i : i + 2]
         return np.asarray(self.changes.indices[start:stop], dtype=np.intp)
@@ -471,7 +485,7 @@ class Certificates(Result):
     def _share(self, budget: ArrayLike, counted: Mask, lost_at: Any) -> Any:
         budget = np.asarray(budget, dtype=np.float64)
         if not np.all(budget >= 0):
-            raise ValueError(f"A budget must not be negative; got {budget!r}.")
+            raise ValueError(f"budget must not be negative; got {budget!r}.")
         breaks = np.sort(lost_at[counted & np.isfinite(lost_at)])
         lost = np.searchsorted(breaks, budget * (1 + _ROUNDING), side="right")
         share = (np.sum(counted) - lost) / len(counted)
@@ -499,7 +513,7 @@ class Certificates(Result):
         return {name: c for name, c in columns.items() if c is not None}
 
     def _overview(self) -> dict[str, Any]:
-        """Certified accuracy at budgets that lie where something happens."""
+        """Certified accuracy at budgets between which it changes."""
         at = np.quantile(self.budget, 1 - np.array(_SHOWN), method="lower")
         at = np.unique(np.concatenate([[0.0], at[np.isfinite(at)]]))
         if self.correct is None:
@@ -515,7 +529,7 @@ class Certificates(Result):
 def certificate_chart(
     named: Mapping[str, Certificates], end: float | None = None
 ) -> Chart:
-    """Steps over budgets from 0 to behind where almost every row has changed."""
+    """Certified accuracy as steps, up to a budget that changes almost every row."""
     labelled = all(each.correct is not None for each in named.values())
     steps = [_steps(each) for each in named.values()]
     end = max(at[-1] for at in steps) if end is None else end
@@ -534,7 +548,7 @@ def certificate_chart(
 
 
 def _steps(certificates: Certificates) -> Array:
-    """Budgets at which the certified accuracy falls, and where to stop looking."""
+    """Budgets at which the certified accuracy falls, and the end of the axis."""
     finite = certificates.budget[np.isfinite(certificates.budget)]
     if not len(finite):
         return np.array([0.0, 1.0])
@@ -546,14 +560,17 @@ def _steps(certificates: Certificates) -> Array:
 def _labels(y: ArrayLike, n: int) -> NDArray[Any]:
     labels = np.asarray(y)
     if labels.shape != (n,):
-        raise ValueError(f"y must have one label per row, {n}; got {labels.shape}.")
+        raise ValueError(
+            f"y must have a label for each of the {n} rows; got the shape "
+            f"{labels.shape}."
+        )
     return labels
 
 
 def _names(model: Any, X: Any, view: LinearView, space: str) -> list[Any]:
-    """Names of the features in the space of the certificates, for groups of them.
+    """Names of the features in the space of the certificates, to which groups refer.
 
-    Those of their columns, where each has one of its own.
+    If each feature comes from a column of its own, it has the name of that column.
     """
     names = feature_names(model, X)
     if space == "input" and len(names) == view.coef.shape[1]:
@@ -566,12 +583,12 @@ def _names(model: Any, X: Any, view: LinearView, space: str) -> list[Any]:
 
 
 def _features(model: Any, X: Any, view: LinearView) -> list[Feature]:
-    """The features that the last step of a pipeline gets."""
+    """The features that the last step of a pipeline sees."""
     return features_behind(model, feature_names(model, X), view.coef.shape[1])
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
-    """A few rows of X after others: which, and what they are."""
+    """Yield blocks of rows of X, each with its slice."""
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions; got {len(X.shape)}.")
     width = max(1.0, X.shape[1] * (density(X) or 1.0))
@@ -582,7 +599,7 @@ def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
 
 
 class _Found(NamedTuple):
-    """Budgets of a few rows; `changes` are the columns and how many each row has."""
+    """Budgets of a block of rows; `changes` holds columns, and their number per row."""
 
     budget: Array
     exact: Mask
@@ -594,7 +611,7 @@ class _Found(NamedTuple):
 def _certified(
     which: slice, block: Any, model: Any, view: LinearView, attack: Attack, search: Any
 ) -> tuple[NDArray[Any], _Found]:
-    """Predictions for a few rows, and what it takes to change them."""
+    """Predictions for a block of rows, and what it takes to change them."""
     rows, prediction = view.rows(block), np.asarray(model.predict(block))
     view = view.at(which, prediction)
     precision = _Precision.of(view, rows if view.space == "model" else block)
@@ -618,7 +635,7 @@ def _together(parts: list[Any], shape: tuple[int, int]) -> Any:
 
 
 class _Precision(NamedTuple):
-    """How exactly a model calculates with some rows."""
+    """The rounding errors of a model for some rows."""
 
     eps: float  # relative rounding of a term of its scores
     unit: float  # relative rounding of a feature on its way through the scalers
@@ -628,7 +645,7 @@ class _Precision(NamedTuple):
 
     @classmethod
     def of(cls, view: LinearView, X: Any) -> _Precision:
-        """That of the model with X, rows as the pipeline gets them."""
+        """Rounding errors of the model for the rows X that its pipeline gets."""
         options = {"dtype": "numeric", "ensure_all_finite": False}
         first = check_array(X[:1], accept_sparse="csr", **options)
         given = np.finfo(float_type(first))  # scalers keep float16, models do not
@@ -644,7 +661,7 @@ class _Precision(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What can be deleted of the rows, each part a feature of its own row only."""
+    """The parts of each row that can be deleted: its features, or groups of them."""
 
     entries: Any  # the rows as CSR
     place: Any  # which part each of these entries belongs to
@@ -656,7 +673,7 @@ class _Parts(NamedTuple):
 
     @classmethod
     def of(cls, view: LinearView, rows: Any, labels: Any) -> _Parts:
-        """Entries, or groups of them."""
+        """One part for each stored entry, or for each group of entries."""
         entries, sizes = stored_rows(readable(rows)), view.rounding.sizes
         if labels is None:
             owner = np.arange(rows.shape[1])
@@ -714,7 +731,7 @@ def _cheapest(
 def _effects(
     view: LinearView, parts: _Parts, values: Array, precision: _Precision
 ) -> Effects:
-    """What deletions do to the predictions of a regressor."""
+    """The change of a regressor's predictions by each deletion, with its rounding."""
     rows, at = parts.rows, view.predicts
     indices, (n, d) = rows.indices, parts.entries.shape
     changes = -parts.coef[at][indices] * rows.data
@@ -732,7 +749,7 @@ def _effects(
 
 
 def _all_effects(parts: list[Effects | None]) -> Effects | None:
-    """The effects on all rows."""
+    """The effects of all blocks of rows in one."""
     found = [part for part in parts if part is not None]
     if not found:
         return None
@@ -742,7 +759,7 @@ def _all_effects(parts: list[Effects | None]) -> Effects | None:
 
 
 def _prices(values: Array) -> tuple[Array, float, bool, bool]:
-    """Values to search with and their scale; whether they are 0 or 1, or whole."""
+    """Scaled values and their scale; whether they are 0 or 1, and whether integers."""
     most = float(values.max(initial=0.0))
     if most > 0 and np.isin(values, (0.0, most)).all():
         return values / most, most, True, True
@@ -753,10 +770,10 @@ def _prices(values: Array) -> tuple[Array, float, bool, bool]:
 
 
 def _adds_up_exactly(view: LinearView, stored: Any, eps: float) -> bool:
-    """Whether no sum is ever rounded: few binary digits and no scaler at work.
+    """Whether no sum is rounded, because numbers have few binary digits and no scaler.
 
-    Then a tie is a tie, as it often is with whole numbers, and is decided as the model
-    decides it.
+    Then ties are exact, as they often are with whole numbers, and are decided as the
+    model decides them.
     """
     if view.rounding.terms or (view.space == "input" and view.steps):
         return False
@@ -771,9 +788,9 @@ def _adds_up_exactly(view: LinearView, stored: Any, eps: float) -> bool:
 def _radius(
     attack: Any, view: LinearView, rows: Any, own: Labels, precision: _Precision
 ) -> _Found:
-    """Smallest radius: min over rivals of the lead by the dual norm of w_own - w_r.
+    """Smallest radius: min over rivals of the lead over the dual norm of w_own - w_r.
 
-    The lead is taken at the least that rounding can make of it, before and after.
+    The lead is taken at its lower bound, given rounding before and after the change.
     """
     if attack.ord not in _DUAL:
         raise ValueError(f"NormBall.ord must be 1, 2 or inf; got {attack.ord!r}.")
@@ -798,14 +815,14 @@ def _radius(
 
 
 def _dual_norms(view: LinearView, order: float, unit: float, seen: Any = 1) -> Array:
-    """Norms of all differences of two classes' weights, at the most by rounding."""
+    """Upper bounds, given rounding, on the norms of differences of classes' weights."""
     norms = _norm(view.rounding.sizes * seen, order)
     apart = np.stack([_norm((w - view.coef) * seen, order) for w in view.coef])
     return np.where(apart > 0, apart + unit * (norms[:, None] + norms), 0.0)
 
 
 def _norm(weights: Array, order: float) -> Array:
-    """Norms of the rows, also of numbers whose squares are too large or too small."""
+    """Norms of the rows, computed without overflow or underflow of the squares."""
     most = np.abs(weights).max(axis=1, initial=0.0)
     scale = np.where((most > 0) & np.isfinite(most), most, 1.0)
     return np.linalg.norm(weights / scale[:, None], order, axis=1) * scale

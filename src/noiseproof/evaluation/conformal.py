@@ -1,4 +1,4 @@
-"""Sets of answers that cover the truth as often as promised, whatever is missing."""
+"""Conformal prediction sets that are valid for every pattern of missing values."""
 
 from __future__ import annotations
 
@@ -35,50 +35,53 @@ def conformal_sets(
     conformity_score: str | None = None,
     random_state: Any = None,
 ) -> ConformalSets:
-    """Calibrate sets of classes, or intervals, separately for what may be missing.
+    """Calibrate prediction sets, or intervals, for every pattern of missing values.
 
-    Split conformal prediction promises that the true answer is in the set for 90 % of
-    the rows. That is an average: rows with half of their cells missing may be covered
-    far less often. Here the promise holds for every pattern of missing cells (Zaffran
-    et al. 2023, CP-MDA-Exact). For a row to predict, all calibration rows that miss
-    nothing else lose the cells that it misses, and the threshold is taken from how
-    well the model does on those. It is calculated when a pattern is first met. Where
-    there are too few such rows, the row to predict is treated as if it missed a few
-    cells more, as few as it takes to have enough.
+    A prediction set contains all classes that are plausible for a row; for a regressor
+    it is an interval. Split conformal prediction guarantees that the set contains the
+    true answer for a share `coverage` of the rows, on average over all rows. Rows with
+    many missing values may be covered far less often. Here the guarantee holds for
+    every pattern of missing values (Zaffran et al. 2023, CP-MDA-Exact).
 
-    The promise holds for rows that are exchangeable with those of the calibration,
-    which the model has not been trained on, if what is missing depends neither on the
-    values nor on the answer. Calibration rows may have missing cells themselves; those
-    without any can stand for every pattern.
+    To predict a row, the method takes all calibration rows whose missing values are
+    among those of the row, removes the other values that the row misses as well, and
+    takes the threshold from the errors of the model on these rows. A threshold is
+    computed when its pattern is first met. If there are too few such calibration rows,
+    the row is treated as if a few more of its values were missing, as few as possible.
+
+    The guarantee needs calibration rows on which the model was not trained and which
+    are exchangeable with the rows to predict, and values that are missing independently
+    of all values and of the answer. Calibration rows may have missing values; those
+    without any serve every pattern.
 
     Parameters
     ----------
     model : classifier with `predict_proba`, or regressor
-        Any fitted model that accepts NaN, or a pipeline that fills it in.
+        Any fitted model that accepts NaN, such as a pipeline with an imputer.
     X_calibration : array-like or data frame of shape (n_samples, n_features)
-        Rows that the model was not trained on; NaN where a cell is missing.
+        Rows on which the model was not trained; NaN marks a missing value.
     y_calibration : array-like of shape (n_samples,)
         Their classes or targets.
     coverage : float, default=0.9
-        Probability that a set holds the true answer, at the least.
+        Probability that a set contains the true answer, at least.
     {groups}
-        If one feature of a group is missing, the others are not used either, so that
-        there are fewer patterns.
+        If one feature of a group is missing, the others are not used either. This makes
+        fewer patterns.
     conformity_score : {"lac", "aps", "absolute"} or None, default=None
-        How strange an answer is. For classifiers "lac" (the default), 1 less its
-        probability, which gives the smallest sets on average; or "aps", the
-        probability of all likelier classes and a random share of its own, which gives
-        smaller sets to easy rows and larger ones to hard rows. The share is hashed
-        from the seed and the row, so that a row gets the same set alone and in any
-        batch. For regressors
-        "absolute", the distance from the prediction.
+        How a possible answer is scored; the set contains the answers with low scores.
+        None means "lac" for classifiers and "absolute" for regressors. "lac": one minus
+        the probability of the class; these sets are smallest on average. "aps": the
+        probability of all likelier classes, plus a random share of its own; easy rows
+        get smaller sets, and hard rows larger ones. The share is a hash of the seed and
+        the row, so that a row gets the same set in every batch. "absolute": the
+        distance from the prediction.
     {random_state}
-        It is used by "aps" only.
+        Only used by "aps".
 
     Returns
     -------
     sets : ConformalSets
-        Its `predict(X)` gives the sets.
+        The calibrated sets. Call `predict(X)` to get them for new rows.
 
     {See Also: certify}
 
@@ -110,26 +113,27 @@ def conformal_sets(
 
 @shared_docs
 class ConformalSets:
-    """Sets of answers, calibrated for every pattern of missing cells.
+    """Prediction sets, calibrated for every pattern of missing values.
 
     Parameters
     ----------
     model, X_calibration, y_calibration, coverage, groups, conformity_score
         As in `conformal_sets`.
     {random_state}
-        It is used by "aps" only.
+        Only used by "aps".
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,) or None
         Classes in the order of the columns of `predict`; None for a regressor.
     thresholds_ : dict
-        For each pattern met so far, as a tuple of the numbers of the features that are
-        missing or treated as missing, how strange an answer may be.
+        The largest score that an answer may have, for each pattern met so far. A
+        pattern is the tuple of the column numbers that are missing, or treated as
+        missing.
 
     See Also
     --------
-    conformal_sets : Makes them.
+    conformal_sets : Returns these sets.
 
     {References: Zaffran 2023}
     """
@@ -169,11 +173,11 @@ class ConformalSets:
 
     @property
     def thresholds_(self) -> dict[tuple[int, ...], float]:
-        """How strange an answer may be, for each pattern met so far."""
+        """The largest score that an answer may have, for each pattern met so far."""
         return self.calibration_.thresholds.setdefault(self.coverage, {})
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The answers that cannot be ruled out.
+        """Predict a set of classes, or an interval, for each row.
 
         Parameters
         ----------
@@ -183,8 +187,8 @@ class ConformalSets:
         Returns
         -------
         sets : array of bool of shape (n_samples, n_classes), or of shape (n_samples, 2)
-            Which classes belong to each set, in the order of `classes_`; for a
-            regressor the ends of the intervals.
+            Whether each class is in the set, in the order of `classes_`. For a
+            regressor, the lower and upper ends of the intervals.
         """
         X = ordered(_read(X), self.calibration_.rows.names)
         d = len(self.calibration_.labels)
@@ -202,49 +206,49 @@ class ConformalSets:
         return self._of_classes(X) <= limit[:, None]
 
     def _scores(self, X: Any, y: NDArray[Any]) -> Array:
-        """How strange the true answers are."""
+        """Conformity scores of the true answers."""
         if self.classes_ is None:
             return np.abs(y - self._outputs(X))
         return self._of_classes(X)[np.arange(len(y)), y]
 
     def _of_classes(self, X: Any) -> Array:
-        """How strange each class is, for each row."""
+        """Conformity scores of all classes, for each row."""
         outputs = self._outputs(X)
         if self.conformity_score == "lac":
             return 1 - outputs
         return _aps(outputs, _shares(X, self._seed))
 
     def _outputs(self, X: Any) -> Array:
-        """What the model says of rows."""
+        """Probabilities, or predictions of a regressor."""
         ask = self.model.predict if self.classes_ is None else self.model.predict_proba
         outputs = np.asarray(ask(X), dtype=np.float64)
         if np.isnan(outputs).any():
-            raise ValueError("The model predicts NaN for some rows; it must not.")
+            raise ValueError("The model predicts NaN for some rows.")
         n, classes = X.shape[0], self.classes_
         if outputs.shape != ((n,) if classes is None else (n, len(classes))):
             raise ValueError(
-                "The model must predict one number per row, or one per class; it gives "
-                f"the shape {outputs.shape} for {n} rows."
+                "The model must predict one number per row, or a probability for each "
+                f"class; it returns the shape {outputs.shape} for {n} rows."
             )
         return outputs
 
     def _answers(self, y: ArrayLike, n: int) -> NDArray[Any]:
-        """Targets as numbers, classes as their places in `classes_`."""
+        """Targets as numbers, or classes as indices into `classes_`."""
         answers = np.asarray(y)
         if answers.shape != (n,):
             raise ValueError(
-                f"y_calibration must have one answer per row, {n}; got the shape "
-                f"{answers.shape}."
+                f"y_calibration must have a value for each of the {n} rows; got the "
+                f"shape {answers.shape}."
             )
         if self.classes_ is None:
             answers = answers.astype(np.float64)
             if not np.isfinite(answers).all():
-                raise ValueError("y_calibration must be finite numbers.")
+                raise ValueError("y_calibration must consist of finite numbers.")
             return answers
         return places_of(answers, self.classes_, " of y_calibration")
 
     def _try_out(self) -> None:
-        """One row without one cell, so that what cannot work fails before the work."""
+        """Predict a row with a missing value, so that errors come before the work."""
         hole = self.calibration_.labels == self.calibration_.labels[0]
         try:
             self._outputs(without(self.calibration_.rows.take([0]), hole[None, :]))
@@ -254,22 +258,22 @@ class ConformalSets:
             if not {"nan", "missing"} & set(re.findall(r"\w+", str(error).lower())):
                 raise
             raise ValueError(
-                f"{type(self.model).__name__} refuses missing cells (NaN): put an "
-                "imputer before it in a pipeline, or use a model that reads them."
+                f"{type(self.model).__name__} refuses missing values (NaN): put an "
+                "imputer before it in a pipeline, or use a model that accepts them."
             ) from error
 
 
 def _classes(model: Any) -> NDArray[Any] | None:
-    """The classes of a classifier, None for a regressor, or one clear sentence."""
+    """The classes of a classifier, or None for a regressor."""
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
         return np.asarray(model.classes_)
     if not hasattr(model, "predict"):
-        raise TypeError(f"{type(model).__name__} has no predict.")
+        raise TypeError(f"{type(model).__name__} has no method predict.")
     if hasattr(model, "predict_proba") or _is_classifier(model):
         raise TypeError(
-            f"{type(model).__name__} must be fitted and have predict_proba and "
-            "classes_: calibrate a classifier without probabilities first, as "
-            "CalibratedClassifierCV does."
+            f"{type(model).__name__} must be fitted, and have predict_proba and "
+            "classes_. Calibrate a classifier without probabilities first, for example "
+            "with CalibratedClassifierCV."
         )
     return None
 
@@ -279,7 +283,7 @@ def _is_classifier(model: Any) -> bool:
 
 
 def _score(name: str | None, of_classes: bool) -> str:
-    """The conformity score of that name, or the default one."""
+    """Check the name of a conformity score, or choose the default."""
     known = ("lac", "aps") if of_classes else ("absolute",)
     if name is not None and name not in known:
         raise ValueError(
@@ -290,7 +294,7 @@ def _score(name: str | None, of_classes: bool) -> str:
 
 
 def _aps(probabilities: Array, share: Array) -> Array:
-    """The probability of all likelier classes, and a share of its own."""
+    """The probability of all likelier classes, plus a share of the class's own."""
     order = np.argsort(-probabilities, axis=1, kind="stable")
     falling = np.take_along_axis(probabilities, order, axis=1)
     likelier = np.cumsum(falling, axis=1) - falling
@@ -300,11 +304,11 @@ def _aps(probabilities: Array, share: Array) -> Array:
 
 
 def _shares(X: Any, seed: int) -> Array:
-    """A random number from 0 to 1 for each row, hashed from the cells it has.
+    """A random number from 0 to 1 for each row, hashed from its observed values.
 
-    So the score of an answer is one function of row and answer, for rows of the
-    calibration and for new ones: they stay exchangeable. It depends neither on the
-    order of the columns nor on their container.
+    So the score of an answer is the same function of row and answer for calibration
+    rows and new rows, which stay exchangeable. It depends neither on the order of the
+    columns nor on the container of the rows.
     """
     missing = missing_values(X)
     rows = np.full(len(missing), seed, dtype=np.uint64)
@@ -315,7 +319,7 @@ def _shares(X: Any, seed: int) -> Array:
 
 
 def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:
-    """A whole number for each cell: numbers as float32, whatever their type."""
+    """An integer for each value; numbers of any type are taken as float32."""
     keys = np.full(len(column), np.uint64(2**33))
     there, words = column[~gone], {}
     if there.dtype.kind not in "buif":
@@ -330,11 +334,11 @@ def _keys(column: NDArray[Any], gone: Mask) -> NDArray[np.uint64]:
 
 
 def _read(X: Any) -> Any:
-    """Rows that can be indexed."""
+    """Rows as an array or data frame."""
     if density(X) is not None:
         raise TypeError(
-            "Conformal sets need dense rows, since missing cells (NaN) would fill a "
-            "sparse matrix; pass X.toarray()."
+            "Conformal sets need dense rows, because a sparse matrix does not store "
+            "missing values (NaN); pass X.toarray()."
         )
     if hasattr(X, "columns"):
         return X

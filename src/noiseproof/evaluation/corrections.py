@@ -1,4 +1,4 @@
-"""Estimated losses, corrected by what labelled rows with the same holes say."""
+"""Correction of estimated losses by labelled rows with the same missing values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WIDTH = float(ndtri(0.975))  # of an interval, in standard errors
 
 
 class Correction:
-    """A line from the loss that a model expects to the one that rows really have.
+    """A straight line from the expected loss of a model to the actual one.
 
-    `expected` and `found`, (m, repeats), have a row for each labelled row. Both the
-    difference of their means and the slope of the line have Gaussian priors, around
-    zero and one: few rows correct little. Of squared errors the noise of the target is
-    not expected, so nothing is known of their difference before.
+    `expected` and `found`, both (m, repeats), have a row for each labelled row. The
+    difference of their means and the slope of the line have Gaussian priors around zero
+    and one, so few rows correct little. The expected squared error does not contain the
+    noise of the target, so for squared errors the prior of the difference is flat.
     """
 
     def __init__(self, expected: Array, found: Array, of_squares: bool):
@@ -48,9 +48,10 @@ class Correction:
         self.turned = (away * self.residuals).sum(axis=1) / reach
 
     def at(self, expected: float) -> tuple[float, Array]:
-        """The corrected mean loss of rows whose mean expected loss is this.
+        """The corrected mean loss of rows with this mean expected loss.
 
-        And how far each labelled row moves it; their squares sum to its variance.
+        Also returns how far each labelled row moves it; the sum of their squares is its
+        variance.
         """
         away = expected - self.middle
         return self.height + self.slope * away, self.up + away * self.turned
@@ -58,10 +59,10 @@ class Correction:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Corrections for the loss of rows as they are, and for what their holes cost.
+    """Corrections for the loss of incomplete rows, and for what missing values cost.
 
-    `whole` tells which labelled rows have nothing missing, from which the latter is
-    known; where they are few, there is none.
+    `whole` marks the complete labelled rows, from which the second correction is
+    learned. If there are few of them, it is None.
     """
 
     today: Correction
@@ -72,7 +73,7 @@ class Labelled:
     def of(
         cls, averaged: Averaged, X: Any, y: Any, gone: Any, scoring: str, rng: Any
     ) -> Labelled:
-        """Let labelled rows lose what today's rows miss, and compare."""
+        """Remove from labelled rows what today's rows miss, and compare the losses."""
         own = missing_values(X)
         n = len(own)
         repeats = int(np.clip(-(-_MASKED // n), 1, _MOST))
@@ -93,10 +94,10 @@ class Labelled:
         return cls(today, Correction(*gap, of_squares=False), whole)
 
     def estimates(self, today: float, complete: float) -> Array:
-        """Corrected losses as rows are, with nothing missing, and the difference.
+        """Corrected losses: as rows are, with nothing missing, and the difference.
 
-        Of shape (3, 3): the mean, the variance that is due to the labelled rows, and
-        the variance of one row's loss.
+        The rows of the result, of shape (3, 3), are the means, the variances due to the
+        labelled rows, and the variances of the loss of a single row.
         """
         now, moved = self.today.at(today)
         left = self.today.residuals
@@ -113,23 +114,23 @@ class Labelled:
 
 
 def today_risks(averaged: Averaged, X: Any, answers: Array, scoring: str) -> Array:
-    """The loss to be expected of these answers; of squares, what draws say."""
+    """The expected loss of these answers; squared errors are estimated from draws."""
     if scoring == "squared_error":
         return Drawn(averaged, X).risks(scoring)[0]
     return whole_risks(answers, scoring)
 
 
 def whole_risks(answers: Array, scoring: str) -> Array:
-    """The loss to be expected of answers for rows of which nothing is missing."""
+    """The expected loss of answers for complete rows."""
     if scoring == "squared_error":
         return np.zeros(len(answers))
     return risk(answers, scoring)
 
 
 def like(own: Any, gone: Any, rng: Any) -> NDArray[np.bool_]:
-    """For each labelled row what a row of today misses, drawn at random.
+    """Draw a pattern of today's missing values for each labelled row.
 
-    From those that miss all that the row misses itself, if there are such.
+    If possible, the pattern contains everything that the labelled row misses itself.
     """
     if not len(gone):
         return np.zeros_like(own)

@@ -1,4 +1,4 @@
-"""How the score of a model falls as its features go."""
+"""Robustness curves: the score of a model by the level of a perturbation."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ def robustness_curve(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> RobustnessCurve:
-    """Score fitted models while features are deleted, get noisy or are attacked.
+    """Score fitted models while features go missing, get noisy or are attacked.
 
     All models see the same perturbed rows, so their scores can be compared pair by
-    pair. The same random numbers serve all levels, which makes curves smooth and the
-    score at a level independent of the other levels. Nothing is fitted again.
+    pair. The same random numbers are used at all levels. This makes curves smooth, and
+    the score at one level does not depend on the other levels. Nothing is fitted again.
 
     Parameters
     ----------
     {models, held out X, true y, perturb}
     levels : array-like of floats
-        Where to evaluate.
+        Levels at which to score the models.
     {groups}
-        For "delete_groups", "missing_groups", "mar", "mnar", "outages" and objects that
-        take groups and have none. With space="model" all features that a
-        pipeline makes of a column belong to it.
+        For "delete_groups", "missing_groups", "mar", "mnar", "outages", and for objects
+        that take groups and have none. With space="model", all features that a pipeline
+        derives from a column belong to it.
     {scoring}
-        It must not keep X, which is overwritten by the next draw.
+        A function must not keep X, which the next draw overwrites.
     {n_repeats, any random_state}
-        They do not depend on `n_jobs`.
+        Results do not depend on `n_jobs`.
     {deleted_as}
-        A text becomes empty, not zero. With "nan", "delete" is the same as "missing".
+        A deleted text becomes empty. With "nan", "delete" is the same as "missing".
     {space, confidence, n_jobs}
         Each thread has a copy of X.
     {progress}
@@ -79,8 +79,8 @@ def robustness_curve(
     Returns
     -------
     curve : RobustnessCurve
-        Scores by model, level and repeat, with means and intervals; `filled` names the
-        models that got means in place of NaN.
+        Scores by model, level and repeat, with means and intervals. `filled` names the
+        models that got column means in place of NaN.
 
     {See Also: RobustnessCurveDisplay, perturbed_scorer, certify}
 
@@ -117,9 +117,8 @@ def robustness_curve(
         perturbation = perturbation.on(feature_names(None, X))
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
-            "X and y must have the same number of rows, at least one; got "
-            f"{X.shape[0]} and "
-            f"{y.shape[0]}."
+            "X and y must have the same number of rows, and at least one; got "
+            f"{X.shape[0]} and {y.shape[0]}."
         )
     columns = feature_names(None, X)
     if groups is not None:
@@ -146,7 +145,7 @@ def robustness_curve(
 
 
 class CurveRow(NamedTuple):
-    """One observation."""
+    """One score, with its model, level and repeat."""
 
     model: str
     level: float
@@ -156,7 +155,7 @@ class CurveRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CurveSummary(Result):
-    """Mean score and its interval by model and level."""
+    """Mean scores and their intervals, by model and level."""
 
     curve: RobustnessCurve
 
@@ -183,19 +182,19 @@ class RobustnessCurve(Result):
     Parameters
     ----------
     models : tuple of str
-        Names.
+        Names of the models.
     levels : array of shape (n_levels,)
-        Where the models were scored.
+        Levels at which the models were scored.
     scores : array of shape (n_models, n_levels, n_repeats)
-        All scores; one number along the last axis stands for the same perturbed rows.
+        All scores. Scores with the same level and repeat are for the same rows.
     label : str
         What a level means.
     scoring : str
         Name of the metric.
     confidence : float
-        That of the intervals.
+        Confidence level of the intervals.
     filled : tuple of str
-        Models that refuse NaN, and so got the mean of its column for a missing cell.
+        Names of the models that refuse NaN, and so got column means in its place.
 
     {See Also: robustness_curve, RobustnessCurveDisplay}
     """
@@ -210,7 +209,7 @@ class RobustnessCurve(Result):
 
     @property
     def n_repeats(self) -> int:
-        """How often each level was drawn."""
+        """Number of random draws for each level."""
         return int(self.scores.shape[2])
 
     @property
@@ -221,9 +220,9 @@ class RobustnessCurve(Result):
 
     @property
     def interval(self) -> tuple[Array, Array]:
-        """Low and high end of the interval of each mean, from Student's t.
+        """Lower and upper ends of the interval of each mean, from Student's t.
 
-        NaN where there is one repeat only, which says nothing about the spread.
+        NaN if there is only one repeat, which does not show the spread.
         """
         half = half_width(self.scores, self.confidence)
         return self.mean - half, self.mean + half
@@ -235,22 +234,22 @@ class RobustnessCurve(Result):
         return [CurveRow(*row) for row in zip(*columns.values(), strict=True)]
 
     def summary(self) -> CurveSummary:
-        """Mean and interval by model and level, as a table of its own.
+        """Summarise the repeats: means and intervals by model and level.
 
         Returns
         -------
         summary : CurveSummary
-            With `to_frame()` and `to_dict()`.
+            A table with `to_frame()` and `to_dict()`.
         """
         return CurveSummary(self)
 
     def area(self) -> dict[str, float]:
-        """Area under each mean curve over the range of levels: a mean over levels.
+        """Compute the area under each mean curve, divided by the range of levels.
 
         Returns
         -------
         area : dict of str to float
-            One number per model; the trapezoid rule, divided by the range.
+            Mean score over the levels, by model (trapezoid rule).
         """
         order = np.argsort(self.levels)
         levels, means = self.levels[order], self.mean[:, order]
@@ -268,11 +267,11 @@ class RobustnessCurve(Result):
 
     @property
     def note(self) -> str:
-        """A sentence about the models that got means in place of NaN, if any."""
+        """A sentence about the models that got column means in place of NaN, if any."""
         if not self.filled:
             return ""
         who = ", ".join(self.filled)
-        return f"Column means in place of NaN, which they refuse: {who}."
+        return f"Models that refuse NaN, and got column means in its place: {who}."
 
     def _columns(self) -> dict[str, Any]:
         k, m, r = self.scores.shape
@@ -284,7 +283,7 @@ class RobustnessCurve(Result):
         }
 
     def _overview(self) -> dict[str, Any]:
-        """Levels down, models across: mean ± half the interval."""
+        """A row for each level, a column for each model: mean ± half the interval."""
         spread = half_width(self.scores, self.confidence)
         columns = {
             name: [
@@ -296,7 +295,7 @@ class RobustnessCurve(Result):
         return {"level": [f"{level:g}" for level in self.levels], **columns}
 
     def _chart(self) -> Chart:
-        """Means by level, with their intervals if there are several draws."""
+        """Means by level, with intervals if there are several draws."""
         order = np.argsort(self.levels)
         x = self.levels[order].tolist()
         drawn = [self.mean, *(self.interval if self.n_repeats > 1 else ())]
@@ -316,7 +315,7 @@ class _Stage(NamedTuple):
     filled: bool = False  # whether means stand in for NaN
 
     def informed(self, y: Any) -> _Stage:
-        """The stage whose perturbation knows the rows and their labels."""
+        """The stage after its perturbation has been given the rows and labels."""
         return self._replace(perturbation=self.perturbation.informed(self.rows, y))
 
 
@@ -328,9 +327,9 @@ def _stages(
     space: str,
     deleted_as: str,
 ) -> list[_Stage]:
-    """One stage for all models that see the same X: those that take NaN, or refuse it.
+    """One stage for the models that accept NaN, and one for those that refuse it.
 
-    With space="model", or for somebody who knows the model, it is one for each model.
+    With space="model", or for an attack that knows the model, each model has its own.
     """
     if space == "input" and not perturbation.white_box:
         refusing = refusing_holes(named, X) if deleted_as == "nan" else ()
@@ -351,7 +350,7 @@ def _stages(
 
 
 def _behind(stage: _Stage, named: dict[str, Any], X: Any, groups: Any) -> _Stage:
-    """The stage with groups of what a pipeline makes of the columns."""
+    """The stage with groups of the features that a pipeline derives from columns."""
     (name,) = stage.models
     columns, d = feature_names(None, X), stage.rows.numbers().shape[1]
     features = features_behind(named[name], columns, d)
@@ -419,6 +418,10 @@ def _read_levels(levels: ArrayLike) -> Any:
 
 def _check(n_repeats: Any, confidence: Any) -> None:
     if not isinstance(n_repeats, Integral) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be a whole number from 1; got {n_repeats!r}.")
+        raise ValueError(
+            f"n_repeats must be an integer, at least 1; got {n_repeats!r}."
+        )
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie within (0, 1); got {confidence!r}.")
+        raise ValueError(
+            f"confidence must be between 0 and 1 (exclusive); got {confidence!r}."
+        )

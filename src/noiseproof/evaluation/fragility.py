@@ -1,4 +1,4 @@
-"""What losing a feature, a sensor or a whole lab panel costs."""
+"""Fragility: how much the score falls when a feature or a group of them is lost."""
 
 from __future__ import annotations
 
@@ -59,23 +59,24 @@ def feature_fragility(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> Fragility:
-    """Score a fitted model without each feature, or group of features, in turn.
+    """Measure how much the score falls without each feature, or group of features.
 
-    Nothing is fitted again: the feature dies after training. The accuracy of a linear
-    model follows from its scores, which lose w_j x_j, and only for rows that have the
-    feature; other models and metrics predict once for each feature or group.
+    The feature is lost after training, so nothing is fitted again. The accuracy of a
+    linear model is computed from its scores, which lose w_j x_j for the rows that have
+    the feature. For other models and metrics the model predicts once for each feature
+    or group.
 
     Parameters
     ----------
     model : model with `predict`
-        A fitted model; it need not be linear.
+        A fitted model. It need not be linear.
     {held out X, true y, groups}
-        None deletes each feature by itself. With space="model" all features that a
-        pipeline makes of a column are deleted with it, and None deletes each of these
-        features by itself.
+        None deletes each feature by itself. With space="model", all features that a
+        pipeline derives from a column are deleted with it, and None deletes each of
+        these features by itself.
     pairs : bool, default=False
-        Whether to lose two features or groups at a time, all pairs of them, to see
-        which two outages together hurt most.
+        Whether to delete all pairs of features or groups, to see which two outages
+        hurt most if they happen together.
     {scoring, deleted_as, space, n_jobs, progress}
 
     Returns
@@ -94,7 +95,7 @@ def feature_fragility(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
     >>> feature_fragility(model, X, y, groups=parts)
-    accuracy lost with each group missing (filled with its mean), of 0.973 with all
+    accuracy lost with each group missing (filled with its mean), from 0.973 with all
     <BLANKLINE>
     group   cost
     petal  0.640
@@ -137,23 +138,23 @@ def feature_fragility(
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class Fragility(Result):
-    """What losing each feature, or group of features, costs; the most costly first.
+    """How much the score falls without each feature, or group; the largest fall first.
 
     Parameters
     ----------
     names : tuple of str
-        Features or groups, by falling cost.
+        Names of the features or groups, by decreasing cost.
     cost : array of shape (n_names,)
-        Score with all features less that without these.
+        Score with all features minus the score without these.
     score : float
-        With all features.
+        Score with all features.
     scoring : str
         Name of the metric.
     kind : {"feature", "group", "pair of features", "pair of groups"}
-        What the names are.
+        What the names stand for.
     fate : str
-        What becomes of them: missing, and the model knows; missing, and filled with
-        the mean, as the model refuses NaN; or deleted, so that they read as zero.
+        What happens to a lost value: it is missing (NaN); it is replaced by the column
+        mean, because the model refuses NaN; or it is replaced by zero.
 
     {See Also: feature_fragility, FragilityDisplay}
     """
@@ -167,7 +168,7 @@ class Fragility(Result):
 
     def _title(self) -> str:
         return (
-            f"{self.scoring} lost with each {self.kind} {self.fate}, of "
+            f"{self.scoring} lost with each {self.kind} {self.fate}, from "
             f"{self.score:.3f} with all"
         )
 
@@ -182,7 +183,9 @@ class Fragility(Result):
 def _pairs(groups: Groups) -> Groups:
     """All pairs of groups, each as one."""
     if len(groups) < 2:
-        raise ValueError(f"Pairs need at least two groups; got {len(groups)}.")
+        raise ValueError(
+            f"pairs=True needs at least two features or groups; got {len(groups)}."
+        )
     return Groups.packed(
         {
             f"{groups.names[a]} + {groups.names[b]}": [*groups[a], *groups[b]]
@@ -194,10 +197,10 @@ def _pairs(groups: Groups) -> Groups:
 def _seen_as_linear(
     model: Any, X: Any, space: str, deleted_as: str, groups: Groups
 ) -> tuple[LinearView, Any, NDArray[Any], Groups] | None:
-    """View, rows, predictions and groups, if what is lost takes its terms with it.
+    """View, rows, predictions and groups, if scores just lose the terms of a feature.
 
-    That is so where it reads as zero; where it is NaN, behind steps that let NaN pass;
-    and where the mean stands in for it, if the rows are centred first.
+    This holds if a lost value becomes zero; if it becomes NaN, and the steps before the
+    model pass NaN on; and if it becomes the column mean, after the rows are centred.
     """
     if density(X) is not None:
         deleted_as = "zero"
@@ -224,7 +227,7 @@ def _seen_as_linear(
 
 
 def _lets_holes_pass(steps: Any) -> bool:
-    """Whether NaN comes out of these steps where it goes in, and nowhere else."""
+    """Whether these steps return NaN exactly where they are given NaN."""
     return all(
         isinstance(step, BY_FEATURE) or getattr(step, "lets_holes_pass", False)
         for _, step in steps
@@ -232,9 +235,9 @@ def _lets_holes_pass(steps: Any) -> bool:
 
 
 def _behind(model: Any, X: Any, groups: Groups | None) -> Groups:
-    """The same groups among the features that the last step of a pipeline gets.
+    """The same groups, of the features that the last step of a pipeline gets.
 
-    None means each of these features alone.
+    None makes each of these features a group of its own.
     """
     columns = [str(name) for name in feature_names(model, X)]
     d = last_step(model, _safe_indexing(X, np.arange(1)))[1].shape[1]
@@ -247,7 +250,7 @@ def _behind(model: Any, X: Any, groups: Groups | None) -> Groups:
 def _by_update(
     view: LinearView, rows: Any, prediction: NDArray[Any], groups: Groups, y: Any
 ) -> tuple[float, Array]:
-    """Accuracy with all features and without each group, from the scores alone."""
+    """Accuracy with all features and without each group, from linear scores."""
     right = prediction == y
     stored = stored_rows(rows).tocsc()
     stored.eliminate_zeros()
@@ -271,9 +274,9 @@ def _by_update(
 def _terms(
     stored: Any, columns: Columns, group: Columns, coef: Array
 ) -> tuple[Columns, Array, Columns, Columns]:
-    """What deleting groups of columns takes from the scores, row by row.
+    """The terms that deleting groups of columns takes from the scores.
 
-    Returns, for each pair of a group and a row that has some of it, the row, the terms
+    Returns, for each pair of a group and a row with entries in it, the row, the terms
     (one per class), the number of entries and the group.
     """
     picked = stored[:, columns]
@@ -296,7 +299,7 @@ def _by_predicting(
     n_jobs: int | None,
     progress: Any,
 ) -> Array:
-    """Scores without each group, one prediction each."""
+    """Scores without each group, by predicting once for each."""
     workers = min(effective_n_jobs(n_jobs), len(groups))
     with progress_bar(progress, len(groups)) as tick:
 

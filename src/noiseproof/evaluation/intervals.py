@@ -1,4 +1,4 @@
-"""How often prediction intervals hold the target, and how wide they are."""
+"""Coverage and width of prediction intervals."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Array = NDArray[np.float64]
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class IntervalCoverage(Result):
-    """What `interval_coverage` returns.
+    """Coverage of prediction intervals, as `interval_coverage` returns it.
 
     Parameters
     ----------
     models : tuple of str
         Names of the models.
     levels : tuple of float
-        Shares of the columns that were missing.
+        Probabilities that a column is missing.
     coverage : float
-        Share of the targets that intervals promise to hold.
+        Nominal coverage: the share of targets that the intervals should contain.
     covered : array of shape (n_models, n_levels)
-        Share of the targets that they held.
+        Share of targets that they do contain.
     error : array of shape (n_models, n_levels)
         Standard error of that share, over rows.
     width : array of shape (n_models, n_levels)
@@ -51,7 +51,9 @@ class IntervalCoverage(Result):
     width: Array
 
     def _title(self) -> str:
-        return f"Share of targets in intervals that promise {self.coverage:g}"
+        return (
+            f"Share of targets inside intervals of nominal coverage {self.coverage:g}"
+        )
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -68,8 +70,8 @@ class IntervalCoverage(Result):
             y, reach = self.covered[i], 2 * self.error[i]
             ends = tuple((y - reach).tolist()), tuple((y + reach).tolist())
             lines.append(Line(name, Series(self.levels, tuple(y.tolist()), *ends), i))
-        promised = ("promised", self.coverage)
-        return Chart(lines, "share of columns missing", "covered", reference=promised)
+        nominal = ("nominal", self.coverage)
+        return Chart(lines, "share of columns missing", "coverage", reference=nominal)
 
 
 @shared_docs
@@ -83,11 +85,11 @@ def interval_coverage(
     n_patterns: int = 5,
     random_state: Any = None,
 ) -> IntervalCoverage:
-    """Count how often intervals hold the target, with columns missing.
+    """Measure how often prediction intervals contain the target if columns are missing.
 
-    At each level a few patterns of missing columns are drawn: a column is missing with
-    that probability. The rows are dealt out to them at random. There are few patterns,
-    since intervals that hold for each of them must be calibrated for each.
+    For each level, a few patterns of missing columns are drawn: each column is missing
+    with that probability. Each row gets one of these patterns at random. There are only
+    a few, because intervals must be calibrated for each of them.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ def interval_coverage(
         Fitted regressors with `predict_interval`.
     {held out X, true y}
     coverage : float, default=0.9
-        Probability to ask intervals for.
+        Nominal coverage of the intervals.
     levels : sequence of float, default=(0.0, 0.3, 0.6)
         Probabilities that a column is missing.
     n_patterns : int, default=5
@@ -105,7 +107,7 @@ def interval_coverage(
     Returns
     -------
     found : IntervalCoverage
-        Shares of targets in the intervals, their standard errors, and mean widths.
+        Share of targets inside the intervals, its standard error, and mean widths.
 
     {See Also: conformal_sets, AverageOverMissing, ConformalRegressor}
 
@@ -137,7 +139,7 @@ def interval_coverage(
 
 
 def _masked(X: Any, level: float, n_patterns: int, rng: Any) -> Any:
-    """Rows of which each misses one of a few sets of columns."""
+    """Rows in which one of a few sets of columns is missing."""
     if level == 0:
         return X
     n, d = np.shape(X)

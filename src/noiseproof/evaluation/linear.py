@@ -1,4 +1,4 @@
-"""Anybody's linear model as weights that act on features."""
+"""Linear models of any library, seen as weights of features."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ROUNDING = 1e-4  # scores of a model in single precision
 
 
 class Rounding(NamedTuple):
-    """What decides how far a model's scores may be from exact ones."""
+    """Bounds on how far the scores of a model may be from exact ones."""
 
     eps: float  # relative rounding of the numbers that the model calculates with
     # (k, d): weights, or what they would be if no parts of them cancelled, where the
@@ -55,30 +55,31 @@ class Rounding(NamedTuple):
 @shared_docs
 @dataclass(frozen=True, eq=False)
 class LinearView:
-    """A classifier whose class is the largest of its scores, coef x + intercept.
+    """A linear classifier, whose prediction is the class of largest coef x + intercept.
 
-    Two classes with one weight vector w are the rows -w/2 and w/2, whose difference is
-    w again, as in `noiseproof.attacks.LinearMargins` (0 and w if w/2 is too small).
+    If a model of two classes has one weight vector w, `coef` has the rows -w/2 and w/2,
+    whose difference is w, as in `noiseproof.attacks.LinearMargins` (0 and w if w/2 is
+    too small a number).
 
     Parameters
     ----------
     coef : array of shape (k, d)
         Weights, a row per class, of the features in `space`.
     intercept : array of shape (k,)
-        Intercepts, where nothing is missing.
+        Intercepts for rows without missing values.
     classes : array of shape (k,)
         Label of each row of `coef`.
     space : {"input", "model"}
-        Whether x is what the pipeline gets or what its last step gets.
+        Whether x is the input of the pipeline, or the input of its last step.
     steps : list of (name, transformer)
         The steps before the model.
     shifted : array of shape (k, d)
-        What the shift of each scaled feature adds to the scores; in model space zero.
+        What the shift of each scaled feature adds to the scores; zero in model space.
     rank : array of int of shape (k,)
-        Of classes with equal scores the one of the lowest rank wins; all ranks are
-        equal where the model does not tell.
+        Decides ties: of classes with equal scores, the one with the lowest rank wins.
+        All ranks are equal if the rule of the model is not known.
     rounding : Rounding
-        What decides how far the model's own scores may be from exact ones.
+        Bounds on how far the model's own scores may be from exact ones.
 
     {See Also: linear_view}
     """
@@ -103,13 +104,13 @@ class LinearView:
         labels = np.asarray(labels)
         if labels.ndim != 1:
             raise TypeError(
-                "There must be one label per row, of several classes at most; got "
-                f"labels of shape {labels.shape}."
+                "There must be one label per row, not several; got labels of the shape "
+                f"{labels.shape}."
             )
         return places_of(labels, self.classes)
 
     def rows(self, X: Any) -> Any:
-        """X in `space`, a float array or CSR; NaN where a feature is missing."""
+        """X in `space`, as a float array or CSR; NaN marks a missing feature."""
         X = check_array(
             transform(self.steps, X) if self.space == "model" else X,
             accept_sparse="csr",
@@ -124,9 +125,9 @@ class LinearView:
         return canonical(X)
 
     def intercepts(self, rows: Any) -> Array:
-        """What each row's scores are without its stored features, (n, k).
+        """The scores of each row without its stored features, (n, k).
 
-        A missing feature adds nothing to the model, so neither does its shift.
+        A missing feature adds nothing to a score, so its shift adds nothing either.
         """
         everywhere = np.repeat(self.intercept[None, :], rows.shape[0], axis=0)
         if not self.centred:
@@ -134,28 +135,28 @@ class LinearView:
         return everywhere - np.asarray(missing_entries(rows) @ self.shifted.T)
 
     def scores(self, rows: Any) -> Array:
-        """Scores of rows as `rows` returns them, a column per class."""
+        """Scores of rows that `rows` has returned, a column per class."""
         present = zero_missing(rows)
         return np.asarray(present @ self.coef.T) + self.intercepts(rows)
 
     def at(self, rows: slice, prediction: NDArray[Any]) -> Self:
-        """The view of some of the rows, which the model predicts like this."""
+        """The view for some of the rows, given the predictions of the model."""
         return self
 
     def bounds(self, n: int) -> Array:
-        """What the scores of n rows are compared with, (n, k): here with nothing."""
+        """Bounds that are added to the scores of n rows, (n, k): zero for classes."""
         return np.zeros((n, len(self.intercept)))
 
     def bound_sizes(self, n: int) -> Array:
-        """The size of what these bounds are the sums of."""
+        """Sizes of the numbers of which these bounds are the sums."""
         return self.bounds(n)
 
     def outside(self, prediction: NDArray[Any]) -> NDArray[np.bool_]:
-        """Rows whose prediction needs no change to be lost."""
+        """Rows whose prediction is wrong without any change."""
         return np.zeros(len(prediction), dtype=bool)
 
     def chosen(self, scores: Array) -> NDArray[np.intp]:
-        """Index of the class with the largest score; ties as the model decides them."""
+        """Index of the class with the largest score, with the model's rule for ties."""
         if self.rank[0] <= self.rank[-1]:
             return scores.argmax(axis=1)
         return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
@@ -165,9 +166,9 @@ class LinearView:
     ) -> NDArray[np.int64]:
         """Index of the class that the model predicts for each of `rows`.
 
-        Its scores must say the same, but for rounding: `unit` is the relative rounding
-        of features on their way through the scalers, and `doubt` how far these may put
-        a score wrong besides.
+        The scores must agree with it up to rounding. `unit` is the relative rounding
+        error of features in the scalers, and `doubt` the absolute error of a score that
+        scalers cause besides.
         """
         own, scores = self.encode(prediction), self.scores(rows)
         at_odds = np.flatnonzero(self.chosen(scores) != own)
@@ -176,19 +177,19 @@ class LinearView:
         size = (terms + np.abs(self.intercept) + self.rounding.shifts).max(axis=1)
         if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
-                "The model's predict does not choose the largest of its scores "
-                "coef_ x + intercept_, so they cannot explain it."
+                "The model does not predict the class with the largest score "
+                "coef_ x + intercept_, so its weights do not determine predictions."
             )
         return own
 
 
 @dataclass(frozen=True, eq=False)
 class RangeView(LinearView):
-    """A linear regressor as three classes: its prediction is in a range, or not.
+    """A linear regressor as three classes: prediction within, above or below a range.
 
     The range of a row is c ± t. The three scores are 0, w·x + b - (c + t) and
-    (c - t) - w·x - b. The first is the largest of them as long as the prediction is in
-    the range, and wins a tie.
+    (c - t) - w·x - b. The first is the largest as long as the prediction is in the
+    range, and wins ties.
     """
 
     centre: Array | None  # c, (n,); None means the predictions
@@ -217,7 +218,7 @@ class RangeView(LinearView):
     def agreed(
         self, rows: Any, prediction: Any, unit: float = 0.0, doubt: float = 0.0
     ) -> NDArray[np.int64]:
-        """Zero for each row, if the model predicts w·x + b, but for rounding."""
+        """Zero for each row, after checking that the model predicts w·x + b."""
         if np.ndim(prediction) != 1:
             raise TypeError("The model predicts several numbers for each row, not one.")
         present, (_, w, _) = zero_missing(rows), self.coef
@@ -227,8 +228,8 @@ class RangeView(LinearView):
         apart = np.abs(prediction - scores)
         if np.any(apart > (_ROUNDING + 4 * unit) * size + 2 * doubt):
             raise TypeError(
-                "The model's predict is not coef_ x + intercept_, so they cannot "
-                "explain it; models with a link function, such as the logarithm of "
+                "The model does not predict coef_ x + intercept_, so its weights do "
+                "not determine predictions. Models with a link function, such as "
                 "Poisson regression, have no certificates."
             )
         return np.zeros(len(scores), dtype=np.int64)
@@ -236,23 +237,23 @@ class RangeView(LinearView):
 
 @shared_docs
 def linear_view(model: Any, space: str = "input") -> LinearView:
-    """Get the weights of a fitted linear classifier, or of scalers followed by one.
+    """Get the weights of a fitted linear classifier, or of a pipeline that ends in one.
 
     Parameters
     ----------
     model : classifier
-        Fitted, with `coef_`, `intercept_` and `classes_`: a linear model of this
-        package or of scikit-learn, a search over one, a wrapper that has trained one,
-        or a pipeline that ends in one after `StandardScaler`, `MinMaxScaler`,
+        A fitted model with `coef_`, `intercept_` and `classes_`: a linear model of this
+        package or of scikit-learn, a search over one, or a wrapper that has trained
+        one. Or a pipeline that ends in one, after `StandardScaler`, `MinMaxScaler`,
         `MaxAbsScaler` or `RobustScaler`.
     {space}
-        In model space a deleted feature adds nothing to the scores, which is what NaN
-        means to the models of this package.
+        In model space a deleted feature adds nothing to the scores. This is also what
+        NaN means to the models of this package.
 
     Returns
     -------
     view : LinearView
-        Weights, intercepts, classes and a way to read rows.
+        Weights, intercepts and classes, with methods that score rows.
 
     {See Also: certify, as_sklearn}
 
@@ -278,7 +279,7 @@ def linear_view(model: Any, space: str = "input") -> LinearView:
 
 
 def range_view(model: Any, space: str, centre: Any, tolerance: Array) -> RangeView:
-    """The weights of a fitted linear regressor, or of scalers followed by one."""
+    """The weights of a fitted linear regressor, or of a pipeline that ends in one."""
     check_space(space)
     steps, last = _opened(model)
     w, b = _regression_weights(last)
@@ -296,7 +297,7 @@ def range_view(model: Any, space: str, centre: Any, tolerance: Array) -> RangeVi
 
 
 def _opened(model: Any) -> tuple[Steps, Any]:
-    """The steps before a model, and the model, out of what has trained it."""
+    """The steps before a model and the model, taken out of searches and wrappers."""
     steps, last = unwrap(model)
     while _has_trained_one(last):
         inner, last = unwrap(last.estimator_)
@@ -313,7 +314,7 @@ def _before_scalers(
     sizes: Array,
     terms: int,
 ) -> dict[str, Any]:
-    """What views have in common: weights that act on the features in `space`."""
+    """The attributes that all views have: weights of the features in `space`, etc."""
     between = steps if space == "input" else []
     scale, shift, size, underflow = _affine(between, coef.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
@@ -351,25 +352,25 @@ def places_of(
 
 
 def check_space(space: Any) -> None:
-    """One clear sentence about a space that there is not."""
+    """Raise an error if `space` has no legal value."""
     if space not in ("input", "model"):
         raise ValueError(f"space must be 'input' or 'model'; got {space!r}.")
 
 
 def check_fate(deleted_as: Any) -> None:
-    """One clear sentence about what a lost cell cannot become."""
+    """Raise an error if `deleted_as` has no legal value."""
     if deleted_as not in ("zero", "nan"):
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
 
 
 def _has_trained_one(model: Any) -> bool:
-    """Whether a wrapper decides as the one model does that it has trained."""
+    """Whether a wrapper predicts what the one model that it has trained predicts."""
     wraps = hasattr(model, "estimator_") and not hasattr(model, "estimators_")
     return wraps and not isinstance(model, _OTHERWISE)
 
 
 def float_type(values: Any) -> Any:
-    """The type of the numbers, if it is one of floating point, or float64."""
+    """The dtype of the numbers if it is floating point, else float64."""
     dtype = getattr(values, "dtype", np.dtype(np.float64))
     return dtype if dtype.kind == "f" else np.dtype(np.float64)
 
@@ -439,12 +440,13 @@ def _parts(model: Any, coef: Array, rows: int = 2) -> tuple[Array, int]:
 
 
 def _tie_rank(model: Any, intercept: Array, classes: Any) -> NDArray[np.int64]:
-    """`LinearView.rank`, asked from the model: who wins if all scores are equal.
+    """`LinearView.rank`: try out which class the model predicts if scores are equal.
 
-    A copy with weights c of the first feature and intercepts -c has the scores -c, 0
-    and c where that feature is 0, 1 and 2: the first class wins, all are equal, the
-    last class wins. If the copy does not obey, as its weights are derived from what it
-    really keeps, a row of zeros tells, where all intercepts are equal.
+    A copy of the model with weights c of the first feature and intercepts -c has the
+    scores -c, 0 and c if that feature is 0, 1 and 2: the first class wins, all are
+    equal, the last class wins. Some models ignore new weights, because theirs are
+    derived from other attributes. Then a row of zeros tells, if all intercepts are
+    equal.
     """
     model, unknown = copy(model), np.zeros(len(classes), dtype=np.int64)
     vars(model).pop("feature_names_in_", None)  # it is asked about an array
@@ -461,8 +463,8 @@ def _tie_rank(model: Any, intercept: Array, classes: Any) -> NDArray[np.int64]:
         (equal,), first, last = model.predict(0 * rows[:1]), classes[0], classes[-1]
     if np.ndim(equal):
         raise TypeError(
-            f"{type(model).__name__} predicts several labels for each row; only models "
-            "with one class per row can be seen as weights of classes."
+            f"{type(model).__name__} predicts several labels for each row; it must "
+            "predict one class."
         )
     if [first, last] != [classes[0], classes[-1]] or equal not in (first, last):
         return unknown
@@ -471,10 +473,10 @@ def _tie_rank(model: Any, intercept: Array, classes: Any) -> NDArray[np.int64]:
 
 
 def _affine(steps: Steps, d: int) -> tuple[Array, Array, Array, Array]:
-    """What the steps do to each feature: its factor, and what they add.
+    """What the steps do to each feature: the factor, and what they add.
 
-    Then the sum of all that they add, without its signs, and how often the smallest
-    number that they can tell from zero is in the result, at most.
+    Also the sum of the absolute values of what they add, and an upper bound on how
+    often the smallest positive number enters the result.
     """
     scale, shift, size, underflow = np.ones(d), np.zeros(d), np.zeros(d), np.zeros(d)
     for _, step in steps:
@@ -494,8 +496,8 @@ def _scaling(step: Any) -> tuple[Any, Any]:
     if isinstance(step, FunctionTransformer) and step.func is None:
         return 1.0, 0.0
     raise TypeError(
-        f"The step {type(step).__name__} before the linear model does not scale and "
-        "shift each feature by itself, so the pipeline has no weights per feature."
+        f"The step {type(step).__name__} before the linear model does more than scale "
+        "and shift each feature, so the pipeline has no weight for each feature."
     )
 
 

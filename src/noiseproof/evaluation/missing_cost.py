@@ -1,4 +1,4 @@
-"""What the missing values of a batch cost today, without a label."""
+"""What the missing values of a batch of rows cost, estimated without labels."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ _NAMES = {
 
 
 class Estimate(NamedTuple):
-    """A number, and the ends of its interval (95 %).
+    """An estimate with its 95 % interval.
 
     Parameters
     ----------
     value : float
         The estimate.
     low : float
-        Lower end.
+        Lower end of the interval.
     high : float
-        Upper end.
+        Upper end of the interval.
 
     See Also
     --------
-    missing_cost : Makes them.
+    missing_cost : Returns estimates.
     """
 
     value: float
@@ -75,34 +75,35 @@ class Estimate(NamedTuple):
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class MissingCost(Result):
-    """What `missing_cost` returns for one batch.
+    """Cost of the missing values of one batch, as `missing_cost` returns it.
 
     Parameters
     ----------
     scoring : {"accuracy", "log_loss", "squared_error"}
-        The metric.
+        Name of the metric.
     score : Estimate
-        The score of the answers for these rows.
+        Estimated score of the predictions for these rows.
     complete_score : Estimate
-        What it would be if nothing were missing.
+        Estimated score if nothing were missing.
     cost : Estimate
-        The difference, positive if missing values do harm.
+        Difference of the two. It is positive if missing values make the score worse.
     by_column : dict of str to Estimate
-        What the holes of a column cost: what the score of the batch would gain if all
-        of them were filled with the true values, and no others. The most costly first.
+        Cost of the missing values of each column: how much better the score of the
+        batch would be if these values were known, and no others. The most costly column
+        comes first.
     missing : dict of str to float
-        Share of the values of a column that is missing.
+        Share of missing values, by column.
     n_rows : int
-        The number of rows.
+        Number of rows.
     by_group : dict of str to Estimate
-        What the holes of groups of columns cost.
+        Cost of the missing values of each group of columns.
     missing_before : dict of str to float
-        That share of the training rows that were kept aside, or of the labelled rows;
-        empty where there are none.
+        Share of missing values, by column, in the labelled rows by which the estimates
+        were corrected. Empty if there are none.
     warnings : tuple of str
-        Why the estimates may be wrong, a sentence each.
+        Reasons why the estimates may be wrong, a sentence each.
     groups : dict of str to list of str
-        The columns of each group.
+        Columns of each group.
 
     {See Also: missing_cost, MissingCostDisplay}
     """
@@ -121,28 +122,28 @@ class MissingCost(Result):
 
     @property
     def worth(self) -> dict[str, float]:
-        """What one missing value of a column would be worth on average, by column."""
+        """Mean gain from knowing one missing value, by column."""
         return {
             name: one.value / self.missing[name] for name, one in self.by_column.items()
         }
 
     @property
     def verdict(self) -> str:
-        """The result in a sentence."""
+        """The result in a few words."""
         name, costs = _NAMES[self.scoring], self.cost.value
         if not self.by_column:
             return f"No value is missing in {self.n_rows:,} rows."
         unit = (
             "" if self.scoring != "accuracy" else f" of {self.complete_score.value:.3f}"
         )
-        told = f"What is missing costs {costs:.3f}{unit} {name}"
+        told = f"Missing values cost {costs:.3f}{unit} {name}."
         first, one = next(iter(self.by_column.items()))
         if self.by_group and (best := max(self.by_group.items(), key=_size))[1] > one:
             first, one = f"the group {', '.join(self.groups[best[0]])}", best[1]
         if one.value > 0 and costs > 0:
-            told += f", and most of it, {one.value:.3f}, the holes of {first}"
-        doubt = " This estimate is doubtful, see the warnings." if self.warnings else ""
-        return f"{told}.{doubt}"
+            told += f" Those of {first} cost most: {one.value:.3f}."
+        doubt = " The estimate is doubtful; see the warnings." if self.warnings else ""
+        return f"{told}{doubt}"
 
     def _title(self) -> str:
         name = _NAMES[self.scoring]
@@ -167,12 +168,12 @@ class MissingCost(Result):
 @shared_docs
 @dataclass(frozen=True, repr=False, eq=False)
 class MissingCostSeries(Result):
-    """What `missing_cost` returns for several batches.
+    """Costs of the missing values of several batches, as `missing_cost` returns them.
 
     Parameters
     ----------
     batches : dict of str to MissingCost
-        The result for each batch, in the order of the batches.
+        The result for each batch, in their order.
 
     {See Also: missing_cost, MissingCostDisplay}
     """
@@ -205,7 +206,7 @@ class MissingCostSeries(Result):
 
     def _chart(self) -> Chart:
         table, x = self._columns(), tuple(range(len(self.batches)))
-        shown = ("as they are", "score"), ("nothing missing", "complete_score")
+        shown = ("rows as they are", "score"), ("nothing missing", "complete_score")
         lines = []
         for i, (title, name) in enumerate(shown):
             names = (name, *("_".join((name, end)) for end in _ENDS))
@@ -226,22 +227,26 @@ def missing_cost(
     max_rows: int = 2000,
     random_state: Any = 0,
 ) -> MissingCost | MissingCostSeries:
-    """Estimate what the missing values of a batch cost, without labels.
+    """Estimate how much missing values lower the score of a batch, without labels.
 
-    A model that averages over missing values also says how sure it is of the average,
-    and how sure it would be of each draw of the missing values. From this follow the
-    score of its answers, the score that it would have with nothing missing, and what
-    the holes of each column cost.
+    Use it in production, where labels come late or never, to see whether missing values
+    are a problem today, and which columns cause it.
 
-    Models are more or less sure than they should be. So `AverageOverMissing` keeps some
-    training rows aside. These lose what the rows of the batch miss, and what a model
-    fitted without them expects of its answers is compared with their labels. The
-    correction is a straight line, whose uncertainty is part of the intervals.
+    A model that averages over missing values gives a probability for each prediction,
+    and also one for each draw of the missing values. From these follow the score of its
+    predictions, the score if nothing were missing, and the cost of each column.
 
-    Intervals are for the score that these very rows would have if their labels came in.
-    They hold for rows that are as the training rows and miss values for reasons that
-    the values still there explain. `warnings` says where this does not seem to be so;
-    see the promises in the documentation for what it cannot see.
+    Models are often too sure, or not sure enough. To correct for this,
+    `AverageOverMissing` holds out some training rows. The values that today's rows miss
+    are removed from them, and a model fitted without them predicts them. A straight
+    line then maps expected losses to actual losses. Its uncertainty is part of the
+    intervals.
+
+    The intervals are for the score that these rows would have if their labels were
+    known. They hold if the rows follow the same distribution as the training rows, and
+    if the observed values explain which values are missing. `warnings` says where this
+    does not seem to be the case. The page on promises of the documentation says what
+    the warnings cannot see.
 
     Parameters
     ----------
@@ -249,29 +254,30 @@ def missing_cost(
         A fitted `AverageOverMissing`, a pipeline that ends with one, or a vote of such
         models, as `recommend` finds them.
     X : array, data frame or dict of str to such tables
-        Rows with missing values; several batches as a dictionary, or see `by`.
+        Rows with missing values. Pass a dictionary for several batches, or use `by`.
     scoring : {"accuracy", "log_loss", "squared_error"}, default=None
-        The metric. None means accuracy for classifiers; regressors have squared error.
+        The metric. None means "accuracy" for a classifier and "squared_error" for a
+        regressor.
     groups : mapping, list of lists or array-like of labels, default=None
-        Columns whose cost is also to be told together, such as all of a sensor. None
-        groups columns that stand for each other, if the costs of single columns add up
-        to less than half of the whole cost.
+        Groups of columns, such as those of a sensor, whose joint cost is estimated in
+        addition. None makes groups of correlated columns, if the costs of single
+        columns add up to less than half of the total.
     by : str or array-like of shape (n_samples,), default=None
-        Makes a series: the name of a column of a data frame that tells the batches
-        apart, such as a date, which the model does not get; or a label for each row. Of
-        more than 40 different labels, 40 periods are made.
+        How to split X into a series of batches: the name of a column of a data frame,
+        such as a date, which is not passed to the model; or a label for each row. If
+        there are more than 40 different labels, they are merged into 40 periods.
     calibration : tuple of X and y, default=None
-        Rows with labels that the model was not trained on. None takes those that the
-        model has kept aside.
+        Labelled rows on which the model was not trained. None means the training rows
+        that the model has held out.
     max_rows : int, default=2000
-        The largest number of rows by which costs are measured, drawn at random. The
-        score is measured on all rows.
+        Maximum number of rows from which costs are estimated, drawn at random. The
+        score is always estimated from all rows.
     {any random_state}
 
     Returns
     -------
     cost : MissingCost or MissingCostSeries
-        Estimates with intervals; for several batches a series of them.
+        Estimates with intervals, or a series of them for several batches.
 
     {See Also: value_of_cells, feature_fragility, MissingCostDisplay}
 
@@ -310,7 +316,7 @@ def missing_cost(
 
 
 class _Batch:
-    """One batch of rows, and what is computed of it once."""
+    """One batch of rows, with everything that is computed from it once."""
 
     def __init__(
         self, averaged: Averaged, X: Any, scoring: str, rng: Any, max_rows: int
@@ -327,7 +333,7 @@ class _Batch:
         self.refitted = _REFITTED
 
     def cost(self, groups: Any, calibration: Any) -> MissingCost:
-        """All that there is to know."""
+        """Estimate all costs."""
         known = self._labelled(calibration)
         labelled = known and Labelled.of(
             *(known[0], known[1], known[2], self.gone, self.scoring, self.rng)
@@ -360,14 +366,14 @@ class _Batch:
         )
 
     def _labelled(self, calibration: Any) -> tuple[Averaged, Any, Any] | None:
-        """A model, rows that it has not seen, and their targets."""
+        """A model, labelled rows that it was not fitted on, and their targets."""
         if calibration is not None:
             X, y = calibration
             X, y, self.refitted = self.averaged.read(X), np.asarray(y), 1.0
             if len(y) != X.shape[0] or X.shape[1] != self.X.shape[1]:
                 raise ValueError(
-                    "calibration must be rows with the columns of X and one target for "
-                    f"each; got the shapes {X.shape} and {y.shape}."
+                    "calibration must have the columns of X, and one target for "
+                    f"each row; got the shapes {X.shape} and {y.shape}."
                 )
             return self.averaged, X, y
         return self.averaged.kept_aside()
@@ -407,7 +413,7 @@ class _Batch:
         return score, full, cost
 
     def _by_column(self, scale: float) -> dict[str, Estimate]:
-        """What the holes of each column cost, the most costly first."""
+        """Cost of the missing values of each column, the most costly first."""
         found = linear_gains(self.averaged, self.sample, self.scoring)
         if found is None:
             found, (told, all_of_it) = gains(self.drawn, self.scoring)
@@ -430,7 +436,7 @@ class _Batch:
     def _by_group(
         self, members: dict[str, NDArray[np.intp]], scale: float
     ) -> dict[str, Estimate]:
-        """What the holes of each group cost: fill them with a draw, and ask again."""
+        """Cost of the missing values of each group: fill in a draw, predict again."""
         drawn, found = self.drawn, {}
         n = len(self.some)
         per_group = max(min(n, 50), _ASKED // max(len(members), 1))
@@ -447,7 +453,7 @@ class _Batch:
         return dict(sorted(found.items(), key=lambda item: -item[1].value))
 
     def _gain_of(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """How far the expected loss falls if a draw fills these columns."""
+        """How far the expected loss falls if a draw is filled in for these columns."""
         drawn = self.drawn
         chance = self.rng.random(len(rows))[:, None]
         picked = (drawn.weights[rows].cumsum(axis=1) > chance).argmax(axis=1)
@@ -462,7 +468,7 @@ class _Batch:
         return np.asarray(self.risks[0][rows] - after)
 
     def _alike(self) -> list[list[int]]:
-        """Groups of columns that stand for each other, by their correlations."""
+        """Groups of correlated columns, which can replace each other."""
         drawn = self.drawn
         codes = drawn.codes[:, 0].astype(np.float64)
         moved = codes - codes.mean(axis=0)
@@ -494,14 +500,14 @@ class _Batch:
         found = []
         if labelled is None:
             found.append(
-                "Not calibrated: the model has kept no training rows aside, so it may "
-                "be more or less sure than it should be; pass labelled rows as "
-                "calibration."
+                "Not calibrated: the model has held out no training rows, so nothing "
+                "corrects probabilities that are too high or too low. Pass labelled "
+                "rows as calibration."
             )
         elif labelled.cost is None:
             found.append(
                 "Hardly any labelled row is complete, so the score with nothing "
-                "missing is extrapolated."
+                "missing is an extrapolation."
             )
         return found
 
@@ -511,21 +517,21 @@ def _size(item: tuple[str, Estimate]) -> float:
 
 
 def _batches(X: Any, by: Any) -> list[tuple[str, Any]] | None:
-    """Names and tables of several batches; None if there is one."""
+    """Names and tables of several batches; None if there is only one."""
     if isinstance(X, Mapping):
         return [(str(name), part) for name, part in X.items()]
     if by is None:
         return None
     if isinstance(by, str):
         if not hasattr(X, "columns") or by not in X.columns:
-            raise ValueError(f"X has no column {by!r}, by which to make a series.")
+            raise ValueError(f"by={by!r} is not a column of X.")
         labels = np.asarray(X[by])
         X = X.drop(by) if hasattr(X, "iter_columns") else X.drop(columns=by)
     else:
         labels = np.asarray(by)
     if labels.shape != (X.shape[0],):
         raise ValueError(
-            f"by must have a label for each of the {X.shape[0]} rows; got the shape "
+            f"by must have one label for each of the {X.shape[0]} rows; got the shape "
             f"{labels.shape}."
         )
     kinds, which = np.unique(labels, return_inverse=True)

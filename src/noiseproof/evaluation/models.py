@@ -1,7 +1,7 @@
-"""Anybody's models and metrics, made to fit each other.
+"""Models and metrics of any library, made to fit each other.
 
-A model needs nothing but `predict`. Metrics of scikit-learn ask more of it, so a model
-from elsewhere is wrapped for them.
+A model only needs `predict`. Metrics of scikit-learn ask more of it, so other models
+are wrapped for them.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ Score = Callable[[Any, Any, Any], float]
 
 
 def read_models(models: Any) -> dict[str, Any]:
-    """Models by name, from one model, a dictionary or a list of pairs."""
+    """A dictionary of models, from one model, a dictionary or a list of pairs."""
     if hasattr(models, "predict"):
         models = {type(models).__name__: models}
     try:
         named = dict(models)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            "models must be a model with predict, a dictionary from names to models or "
-            f"a list of (name, model); got {type(models).__name__}."
+            "models must be a model with predict, a dictionary from names to models, "
+            f"or a list of (name, model) pairs; got {type(models).__name__}."
         ) from error
     if not named or (not isinstance(models, Mapping) and len(named) < len(models)):
-        raise ValueError("models must hold at least one model, each by its own name.")
+        raise ValueError(
+            "models must contain at least one model, and each must have its own name."
+        )
     for name, model in named.items():
         if not hasattr(model, "predict"):
-            raise TypeError(f"The model {name!r} has no predict: {model!r}.")
+            raise TypeError(f"The model {name!r} has no method predict: {model!r}.")
     return {str(name): model for name, model in named.items()}
 
 
 @contextmanager
 def named_in_errors(name: str) -> Iterator[None]:
-    """Say which of several models it is that refuses its rows."""
+    """Add the name of the model to its errors."""
     try:
         yield
     except NotFittedError as error:
@@ -57,7 +59,7 @@ def named_in_errors(name: str) -> Iterator[None]:
 
 
 def try_out(models: Mapping[str, Any], X: Any) -> None:
-    """Predict for one row, so that what cannot work fails before the work."""
+    """Predict one row with each model, so that errors come before the work."""
     row = canonical(X)[:1]
     for name, model in models.items():
         with named_in_errors(name):
@@ -65,7 +67,7 @@ def try_out(models: Mapping[str, Any], X: Any) -> None:
 
 
 def refusing_holes(models: Mapping[str, Any], X: Any) -> tuple[str, ...]:
-    """Names of the models that cannot answer for two rows whose cells are all NaN."""
+    """Names of the models that refuse two rows in which all values are missing."""
     rows = contain(_safe_indexing(X, np.arange(min(2, X.shape[0]))), "nan")
     holes = rows.without(np.ones(rows.shape, dtype=bool))
     return tuple(name for name, model in models.items() if not _answers(model, holes))
@@ -82,19 +84,19 @@ def _answers(model: Any, holes: Any) -> bool:
 
 
 def last_step(model: Any, X: Any) -> tuple[Any, Any]:
-    """The last step of a pipeline and X as it gets it; other models as they are."""
+    """The last step of a pipeline, and X as it gets it; other models stay whole."""
     steps, last = unwrap(model)
     return last, transform(steps, X)
 
 
 def as_scorer(scoring: Any) -> Score:
-    """A function (model, X, y) -> score from a name, a scorer or such a function."""
+    """A function (model, X, y) -> score, from a name, a scorer or such a function."""
     of_sklearn = isinstance(scoring, str)
     if isinstance(scoring, str):
         scoring = get_scorer(scoring)
     elif not callable(scoring):
         raise TypeError(
-            "scoring must be the name of a metric, a scorer or a function of (model, "
+            "scoring must be the name of a metric, a scorer, or a function of (model, "
             f"X, y); got {scoring!r}."
         )
     of_sklearn = of_sklearn or type(scoring).__module__.startswith("sklearn.")
@@ -104,14 +106,14 @@ def as_scorer(scoring: Any) -> Score:
             model = _Foreign(model, np.ndim(y) == 1)
         value = scoring(model, X, y)
         if np.ndim(value):
-            raise TypeError(f"scoring must give one number; got {value!r}.")
+            raise TypeError(f"scoring must return one number; got {value!r}.")
         return float(value)
 
     return score
 
 
 def scoring_of(model: Any, y: Any) -> str:
-    """Accuracy or R², as the model says what it is, or else by fractions in y."""
+    """Accuracy or R²: as the model says; otherwise R² if y has fractions."""
     y = np.asarray(y)
     known = hasattr(model, "__sklearn_tags__")
     if known and (is_classifier(model) or is_regressor(model)):
@@ -121,17 +123,17 @@ def scoring_of(model: Any, y: Any) -> str:
 
 
 def score_name(scoring: Any) -> str:
-    """What results call the metric."""
+    """The name of the metric in results."""
     return str(
         scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     )
 
 
 class _Foreign(BaseEstimator):
-    """A model that knows nothing of scikit-learn, for metrics that do.
+    """A model that is not of scikit-learn, wrapped for metrics that are.
 
-    Where there is one label per row but `predict` gives several numbers, they are taken
-    for the scores of the classes 0, 1, ..., as neural networks give them.
+    If there is one label per row but `predict` returns several numbers, they are taken
+    as the scores of the classes 0, 1, ..., as neural networks return them.
     """
 
     def __init__(self, model: Any, one_label: bool):

@@ -1,8 +1,8 @@
-"""What happens to the features at test time, at any level.
+"""Perturbations: what happens to the features at test time, by level.
 
-A perturbation is drawn once per repeat and then asked for X at each level: the same
-random numbers serve all levels. So a feature that is dead at 10 % is dead at 20 %, too,
-and the score at one level does not depend on which others were asked for.
+A perturbation is drawn once for each repeat, and then gives X at each level. The same
+random numbers are used for all levels. So a value that is missing at 10 % is missing at
+20 %, too, and the score at one level does not depend on the other levels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = 2**18  # entries that are sorted at a time
 
 
 class Perturbation:
-    """What may happen, up to its level. Subclasses override `draw` and `check`."""
+    """Base class of perturbations. Subclasses override `draw` and `check`."""
 
     label: str = "level"  # what the level means, as an axis says it
     known_label: str | None = None  # the same if lost cells are NaN, so models know
@@ -93,11 +93,11 @@ class Perturbation:
 
 
 class Delete(Perturbation):
-    """Each feature of a row dies with probability `level`; the rest stay as they are.
+    """Each feature of a row is deleted with probability `level`.
 
-    Chen et al. 2014, "nightmare at test time". A random byte decides for each entry,
-    and where it ties with the level another random number does, so that the
-    probability is exact.
+    The others stay as they are (Chen et al. 2014, "nightmare at test time"). A random
+    byte decides for each entry. If it ties with the level, another random number
+    decides, so that the probability is exact.
     """
 
     name = "delete"
@@ -127,7 +127,7 @@ class Delete(Perturbation):
 
 
 class MissingCells(Delete):
-    """Each cell is NaN with probability `level`: it is missing, and the model knows."""
+    """Each value is missing (NaN) with probability `level`."""
 
     name = "missing"
     label = Delete.known_label
@@ -135,9 +135,9 @@ class MissingCells(Delete):
 
 
 class DeleteCount(Perturbation):
-    """Exactly `level` of the non-zero features of each row are deleted, uniformly.
+    """Exactly `level` of the non-zero features of each row are deleted at random.
 
-    Dekel and Shamir 2008, section 4. A row that has fewer loses them all.
+    Dekel and Shamir 2008, section 4. A row that has fewer loses all of them.
     """
 
     label = "values replaced by zero per row (the model is not told)"
@@ -160,15 +160,15 @@ class DeleteCount(Perturbation):
         wrong = [level for level in levels if level < 0 or level != int(level)]
         if wrong:
             raise ValueError(
-                "With perturb='delete_count' levels are numbers of features: whole and "
-                f"not negative; got {wrong[0]!r}."
+                "With perturb='delete_count', levels are numbers of features: integers "
+                f"that are not negative; got {wrong[0]!r}."
             )
 
 
 class DeleteGroups(Perturbation):
-    """Each group of features of a row dies as a whole with probability `level`.
+    """Each group of features of a row is deleted as a whole with probability `level`.
 
-    A feature in no group dies by itself.
+    A feature in no group is a group of its own.
     """
 
     label = "share of groups replaced by zero (the model is not told)"
@@ -188,21 +188,21 @@ class DeleteGroups(Perturbation):
     def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         if self.labels is None:
             raise ValueError(
-                "Outages of groups need groups, such as "
+                "This perturbation needs groups, such as "
                 "groups={'arm': ['a', 'b'], 'leg': ['c']}."
             )
-        _check_shares(levels, "outages of groups")
+        _check_shares(levels, "groups")
 
 
 class MissingGroups(DeleteGroups):
-    """The same, and the model knows: the entries become NaN."""
+    """Each group of features of a row is missing (NaN) with probability `level`."""
 
     label = "share of groups missing (NaN)"
     deleted_as = "nan"
 
 
 class MakeMissing(Perturbation):
-    """Values are missing (NaN) as a noise object says, which `makes_missing`."""
+    """Values are missing (NaN) as drawn by a noise object that `makes_missing`."""
 
     deleted_as = "nan"
 
@@ -242,24 +242,25 @@ class MakeMissing(Perturbation):
 
 @shared_docs
 class MissingColumns(BaseEstimator, Perturbation):
-    """A share of the columns is missing (NaN) in every row, for curves and contests.
+    """Perturbation for curves and contests: whole columns are missing (NaN).
 
-    At a level s the first s of the columns are missing, rounded to a whole number of
-    them. So what is missing at one level is missing at all higher ones. The name
-    "missing_columns" stands for `MissingColumns()`.
+    A level is the share of the columns that is missing in every row, rounded to a whole
+    number of columns. Columns that are missing at one level are missing at all higher
+    levels. The name "missing_columns" stands for `MissingColumns()`.
 
     Parameters
     ----------
     columns : list, default=None
-        The columns that may go, by name or number; a level is a share of them. None
-        means all.
+        The columns that may be missing, by name or number. A level is a share of them.
+        None means all columns.
     order : {"relevant", "least", "random"}, default="relevant"
-        Which go first: those that tell most about y, those that tell least, or any,
-        drawn anew in each repeat. A column tells as much as its mutual information with
-        y on the rows that are evaluated, whatever the model (of all rows in a contest,
-        so that the same columns go in all folds). It is estimated from counts: a number
-        with more than 30 distinct values is cut into ten parts of equal size, missing
-        values are a part of their own, and what chance is expected to add is taken off.
+        Which columns are missing first: the most relevant, the least relevant, or
+        columns at random, drawn anew in each repeat. The relevance of a column is its
+        mutual information with y on the evaluated rows, and does not depend on the
+        model. (In a contest it is computed from all rows, so that the same columns are
+        missing in all folds.) It is estimated from counts, less the value expected by
+        chance. A column of numbers with more than 30 distinct values is divided into
+        ten bins with equal numbers of rows, and missing values are a bin of their own.
 
     {See Also: robustness_curve, contest, recommend}
 
@@ -360,7 +361,7 @@ _ORDERS = {
 
 
 class AddNoise(Perturbation):
-    """A noise object at another level: `noise.at(level).sample(X)`."""
+    """Noise at any level: `noise.at(level).sample(X)`."""
 
     in_table = False
 
@@ -394,7 +395,7 @@ class AddNoise(Perturbation):
 
 
 class WhiteBoxAttack(Perturbation):
-    """An attack whose strength is the level, by an adversary that knows the model."""
+    """An attack by an adversary who knows the model; the level is its strength."""
 
     is_random = False
     white_box = True
@@ -444,7 +445,7 @@ PERTURBATIONS: dict[str, Callable[[], Perturbation]] = {
 
 
 def as_perturbation(perturb: Any) -> Perturbation:
-    """Perturbation from its name, a noise object or an attack."""
+    """A perturbation, from its name, a noise object or an attack."""
     if isinstance(perturb, str) and perturb in PERTURBATIONS:
         return PERTURBATIONS[perturb]()
     if isinstance(perturb, Noise):
@@ -455,13 +456,13 @@ def as_perturbation(perturb: Any) -> Perturbation:
         return perturb
     names = ", ".join(map(repr, PERTURBATIONS))
     raise ValueError(
-        f"perturb must be one of {names}, a noise object such as Gaussian() or an "
+        f"perturb must be one of {names}, a noise object such as Gaussian(), or an "
         f"attack such as FeatureDeletion(); got {perturb!r}."
     )
 
 
 def _takes_groups(part: Noise | Attack) -> bool:
-    """Whether it has a place for groups, and none in it."""
+    """Whether it has a parameter `groups` that is None."""
     return part.get_params(deep=False).get("groups", part) is None
 
 
@@ -476,13 +477,13 @@ def _check_shares(levels: Sequence[float], what: str) -> None:
     wrong = [level for level in levels if not 0 <= level <= 1]
     if wrong:
         raise ValueError(
-            f"With {what} levels are probabilities from 0 to 1; got {wrong[0]!r}."
+            f"With {what}, levels are probabilities from 0 to 1; got {wrong[0]!r}."
         )
 
 
 def _no_holes(deleted_as: str, who: str) -> None:
     if deleted_as != "zero":
         raise ValueError(
-            f"deleted_as={deleted_as!r} is for deletions at random; {who} sets the "
-            "values itself."
+            f"deleted_as={deleted_as!r} is for random deletions; {who} sets the values "
+            "itself."
         )

@@ -1,4 +1,4 @@
-"""A progress bar for work that takes a while, shown only at a terminal."""
+"""A progress bar for long work, shown in a terminal only."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WIDTH = 30
 
 @contextmanager
 def progress_bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
-    """A function to be called after each of `total` pieces of work, by any thread.
+    """Give a function to call after each of `total` pieces of work, from any thread.
 
-    `progress` is None (a bar after 2 seconds if the error stream is a terminal), True
-    (a bar in any case), False (none) or a function of (done, total).
+    `progress` is None (a bar after 2 seconds, if the error stream is a terminal), True
+    (always a bar), False (no bar), or a function of (done, total).
     """
     if not (progress in (None, True, False) or callable(progress)):
         raise TypeError(
-            "progress must be None, True, False or a function of (done, total); got "
+            "progress must be None, True, False, or a function of (done, total); got "
             f"{progress!r}."
         )
     bar = None if callable(progress) else _Bar(progress)
@@ -34,7 +34,7 @@ def progress_bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
 
 
 class _Ticker:
-    """Counts what is done, and shows it; in another process it does nothing."""
+    """Counts and shows finished work; in another process it does nothing."""
 
     def __init__(self, show: Callable[[int, int], Any], total: int):
         self.show, self.total = show, total
@@ -54,7 +54,7 @@ def _unseen(done: int, total: int) -> None:
 
 
 class _Bar:
-    """A bar on the error stream, which appears after a while and is cleared."""
+    """A bar on the error stream, which appears after a while and is then removed."""
 
     def __init__(self, wanted: bool | None):
         self.shown = False

@@ -1,4 +1,4 @@
-"""How much each column tells about the target, whatever the model."""
+"""Relevance of each column for the target, independent of any model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DIGITS = 9  # the last bits depend on the processor
 def relevance(rows: Container, y: Any) -> NDArray[np.float64]:
     """Mutual information of each column and the target, in nats.
 
-    Estimated from counts: a number with more than 30 distinct values is cut into ten
-    parts of equal size, and missing values are a part of their own. As chance alone
-    raises it by (k - 1)(l - 1) / 2n for n rows and k and l parts (Miller and Madow),
-    that much is taken off.
+    It is estimated from counts. A column of numbers with more than 30 distinct values
+    is divided into ten bins with equal numbers of rows, and missing values are a bin of
+    their own. Chance alone raises the estimate by (k - 1)(l - 1) / 2n for n rows and k
+    and l bins (Miller and Madow), which is subtracted.
     """
     target = np.asarray(y)
     words = target.dtype.kind not in "buif"
@@ -35,12 +35,12 @@ def relevance(rows: Container, y: Any) -> NDArray[np.float64]:
 
 
 def _whole(x: NDArray[Any]) -> Codes:
-    """A number for each distinct value, and one for all that are missing."""
+    """A code for each distinct value, and one for all missing values."""
     return np.asarray(np.unique(x, return_inverse=True)[1], dtype=np.intp)
 
 
 def _cut(x: NDArray[Any]) -> Codes:
-    """The same, with quantities cut into parts of equal size."""
+    """The same, with quantities divided into bins with equal numbers of rows."""
     x = np.asarray(x, dtype=np.float64)
     known = x[x == x]
     if len(np.unique(known)) <= _DISTINCT:
@@ -51,7 +51,7 @@ def _cut(x: NDArray[Any]) -> Codes:
 
 
 def _shared(a: Codes, b: Codes) -> float:
-    """Mutual information of two codes, less what chance is expected to add."""
+    """Mutual information of two codes, less the value expected by chance."""
     table = np.zeros((int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1))
     np.add.at(table, (a, b), 1.0)
     table = table[table.any(axis=1)][:, table.any(axis=0)]

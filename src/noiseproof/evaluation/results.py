@@ -1,8 +1,8 @@
-"""Answers that are easy to read, keep and pass on.
+"""Base class of results, which are easy to read, keep and pass on.
 
-Every function of this package returns a frozen dataclass derived from `Result`. It is
-one tidy table, an observation a row, with a title; the rest follows: a data frame, a
-dictionary fit for JSON, a readable `repr` and a table in a notebook, with a picture.
+The functions of this package return frozen dataclasses derived from `Result`. Each is
+one tidy table, with an observation per row, and a title. From these follow a data
+frame, a dictionary for JSON, a readable `repr`, and a table and a picture in notebooks.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _GAP = "..."
 
 
 def half_width(values: NDArray[Any], confidence: float = 0.95) -> Any:
-    """Half of the interval of a mean over the last axis, from Student's t.
+    """Half the width of the interval of a mean over the last axis, from Student's t.
 
-    NaN for a single value, which says nothing about the spread.
+    NaN for a single value, which does not show the spread.
     """
     n = values.shape[-1]
     if n == 1:
@@ -37,7 +37,7 @@ def half_width(values: NDArray[Any], confidence: float = 0.95) -> Any:
 
 
 def costliest(costs: Iterable[Mapping[str, float]]) -> list[str]:
-    """Names by falling cost to the model that it costs most."""
+    """Names by decreasing cost, which is the largest over all models."""
     worst: dict[str, float] = {}
     for own in costs:
         for name, cost in own.items():
@@ -46,11 +46,12 @@ def costliest(costs: Iterable[Mapping[str, float]]) -> list[str]:
 
 
 class Result:
-    """A tidy table with a title. Subclasses are dataclasses that give the two.
+    """A tidy table with a title.
 
-    Derive with `@dataclass(frozen=True, repr=False, eq=False)` and override `_columns`
-    and `_title`; `_overview` where the whole table is too long to be read; and `_chart`
-    or `_strips` for a picture. Arrays are copied, and the copies cannot be written to.
+    Derive a class with `@dataclass(frozen=True, repr=False, eq=False)`, and override
+    `_columns` and `_title`. Override `_overview` if the table is too long to read, and
+    `_chart` or `_strips` to add a picture. Arrays are copied, and the copies are
+    read-only.
 
     Examples
     --------
@@ -83,40 +84,40 @@ class Result:
                 object.__setattr__(self, field.name, value)
 
     def _columns(self) -> Table:
-        """The tidy table: columns of one length by name."""
+        """The tidy table: columns of equal length, by name."""
         raise NotImplementedError
 
     def _title(self) -> str:
-        """What this is, in one line."""
+        """The title, in one line."""
         raise NotImplementedError
 
     def _overview(self) -> Table:
-        """The table that people see."""
+        """The table that is printed."""
         return self._columns()
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """The table as plain lists by column name, ready for JSON.
+        """Convert to plain lists by column name, ready for JSON.
 
         Returns
         -------
         columns : dict of str to list
-            Numbers and words of Python itself, not of NumPy.
+            Lists of Python's own numbers and strings.
         """
         return {name: np.asarray(c).tolist() for name, c in self._columns().items()}
 
     def to_frame(self) -> Any:
-        """The table as a data frame; needs pandas.
+        """Convert to a data frame. This needs pandas.
 
         Returns
         -------
         frame : pandas.DataFrame
-            One observation a row.
+            A row for each observation.
         """
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError(
-                "to_frame() needs pandas: pip install 'noiseproof[cli]', or use "
+                "to_frame() needs pandas: pip install 'noiseproof[cli]'. Or use "
                 "to_dict()."
             ) from error
         return pd.DataFrame({n: np.asarray(c) for n, c in self._columns().items()})
@@ -143,11 +144,11 @@ class Result:
         )
 
     def _chart(self) -> Chart | None:
-        """What can be drawn; none by default."""
+        """The chart of the result; none by default."""
         return None
 
     def _below(self) -> str:
-        """HTML below the table in a notebook: the chart, if it has a line."""
+        """HTML below the table in a notebook: the chart, if there are two points."""
         chart = self._chart()
         return _figure(chart) if chart and len(chart.lines[0].series.x) > 1 else ""
 
@@ -157,7 +158,7 @@ class Result:
 
 
 def _figure(chart: Chart) -> str:
-    """A chart for a notebook; if there are several lines with their names."""
+    """A chart for a notebook, with a legend if there are several lines."""
     names = (
         f'<span style="white-space: nowrap">{swatch(line.number)} {escape(line.name)}'
         "</span>"
@@ -168,20 +169,20 @@ def _figure(chart: Chart) -> str:
 
 
 def _ends(items: list[str]) -> list[str]:
-    """Of a long list the beginning and the end."""
+    """The beginning and the end of a long list."""
     if len(items) <= _HEAD + _TAIL + 1:
         return items
     return [*items[:_HEAD], _GAP, *items[-_TAIL:]]
 
 
 def _printed(table: Table) -> tuple[list[str], list[list[str]]]:
-    """Names and cells as text; of a long table the beginning and the end."""
+    """Names and values as text; only the beginning and the end of a long table."""
     cells = (_cells(np.asarray(values)) for values in table.values())
     return list(table), [_ends(column) for column in cells]
 
 
 def _cells(values: NDArray[Any]) -> list[str]:
-    """Numbers of a column with equally many decimals, unless they differ widely."""
+    """Values of a column as text, with equal decimals unless they vary widely."""
     if values.dtype.kind != "f":
         return [str(value) for value in values]
     sizes = np.abs(values[np.isfinite(values) & (values != 0)])
@@ -194,7 +195,7 @@ def _cells(values: NDArray[Any]) -> list[str]:
 
 
 def _aligned(name: str, cells: list[str]) -> list[str]:
-    """A column of equal width: words to the left, numbers to the right."""
+    """A column padded to equal width: words are aligned left, numbers right."""
     width = max(map(len, [name, *cells]))
     words = any(cell[:1].isalpha() for cell in cells if cell not in ("nan", "inf"))
     return [c.ljust(width) if words else c.rjust(width) for c in [name, *cells]]

@@ -1,4 +1,4 @@
-"""Scorers that tune a model for the noise to come, or for what can be proven."""
+"""Scorers that tune a model for expected perturbations, or for certified accuracy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from noiseproof.evaluation.curves import robustness_curve
 
 @shared_docs
 class PerturbedScorer(BaseEstimator):
-    """A scorer for `GridSearchCV` that perturbs the rows held out.
+    """A scorer for `GridSearchCV` that perturbs the held-out rows.
 
-    So a grid search picks the parameters that are best once features die. The rows it
-    trains on stay clean. With the default seed, all candidates of a search lose
-    the same features of the same rows. A scorer can be cloned and pickled.
+    With it, a grid search picks the parameters that are best when features are missing,
+    noisy or attacked. Training rows stay as they are. With the default seed, all
+    candidates of a search lose the same features of the same rows. A scorer can be
+    cloned and pickled.
 
     Parameters
     ----------
     {perturb, level, scoring, groups, n_repeats, any random_state}
-        None draws anew at each call, so that candidates also differ by chance.
+        With None, each call draws anew, so that candidates also differ by chance.
     {deleted_as, space}
 
     {See Also: contest, robustness_curve}
@@ -66,7 +67,7 @@ class PerturbedScorer(BaseEstimator):
         self.space = space
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Mean score of a fitted estimator on X, perturbed.
+        """Compute the mean score of a fitted estimator on perturbed X.
 
         Parameters
         ----------
@@ -77,7 +78,7 @@ class PerturbedScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Mean over the repeats.
+            Mean score over the repeats.
         """
         curve = robustness_curve(
             {"model": estimator},
@@ -98,20 +99,20 @@ perturbed_scorer = PerturbedScorer  # called like scikit-learn's make_scorer
 
 @shared_docs
 class CertifiedScorer(BaseEstimator):
-    """A scorer for `GridSearchCV`: the accuracy that is proven at a budget.
+    """A scorer for `GridSearchCV`: the certified accuracy at a budget.
 
-    So a grid search picks the parameters, such as the partition and the vote of a
-    `PartitionEnsemble`, of which most can be proven, by training rows that are held
-    out. Any model that `certify` takes will do. If the score is 0.5 or more, the median
-    row is right after every change of `budget` features.
+    With it, a grid search picks the parameters with the highest certified accuracy on
+    held-out rows, such as the partition and the vote of a `PartitionEnsemble`. It works
+    for every model that `certify` accepts. If the score is at least 0.5, half of the
+    rows are predicted correctly after every change within the budget.
 
     Parameters
     ----------
     budget : float
-        What may be changed or deleted.
+        Total value of the features that may be changed or deleted.
     missing : bool, default=False
-        For a model that votes: whether features go missing instead of being changed to
-        whatever values.
+        For a voting ensemble: whether features go missing instead of being set to other
+        values.
     {tolerance, space}
 
     {See Also: certify, PartitionEnsemble}
@@ -147,18 +148,18 @@ class CertifiedScorer(BaseEstimator):
         self.space = space
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Certified accuracy of a fitted estimator on X.
+        """Compute the certified accuracy of a fitted estimator on X.
 
         Parameters
         ----------
         estimator : model
-            A fitted model that `certify` takes.
+            A fitted model that `certify` accepts.
         {held out X, true y}
 
         Returns
         -------
         score : float
-            Share of rows that are right, and stay so within the budget.
+            Share of rows that are correct, and stay so within the budget.
         """
         found = certify(estimator, X, y, space=self.space, tolerance=self.tolerance)
         return float(found.accuracy_at(self.budget, missing=self.missing))

@@ -1,4 +1,4 @@
-"""Signs that values are not missing as the model supposes, or that rows are others."""
+"""Signs that values are missing for other reasons, or that rows have changed."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ _WORSE = 1.5  # times the squared error of guesses on labelled rows
 _MORE = 0.02  # share of values that must be missing beyond that of training
 
 _NEW = (
-    "Never missing in training: {}. The estimate supposes that these values are "
+    "Never missing in training: {}. The estimate assumes that these values are "
     "missing at random."
 )
 _BY_VALUE = (
-    "Values that are still there differ from what the other columns and the training "
-    "rows lead one to expect: {}. Probably they are missing because of what they are, "
-    "and the estimate cannot know what is not seen."
+    "The observed values of some columns differ from what the other columns predict: "
+    "{}. Their values are probably missing because of what they are, which the "
+    "estimate cannot take into account."
 )
 _OTHER_ROWS = (
-    "Rows are not like the training rows{}. The estimate holds for rows that are."
+    "The rows are not like the training rows{}. The estimate only holds for rows that "
+    "are."
 )
 
 
 def warning_signs(
     law: Any, X: Any, names: list[str], labelled: Any, rng: Any
 ) -> list[str]:
-    """Sentences about what makes estimates doubtful.
+    """Sentences about reasons to doubt the estimates.
 
-    Values that are still there are hidden in turns, and guessed from the others of
-    their row. If values are missing whatever they are, and rows are as in training,
-    guesses are right on average, and as good as for labelled rows that miss the same.
-    `law` has not seen these labelled rows.
+    Observed values are hidden in turns, and predicted from the other values of their
+    row. If values are missing at random, and rows are distributed as in training, these
+    predictions are unbiased, and as good as for labelled rows with the same missing
+    values. `law` has not seen these labelled rows.
     """
     if labelled is None:
         return []
@@ -73,7 +74,7 @@ def warning_signs(
 
 
 def _moved(shift: Array, z: Array) -> NDArray[np.bool_]:
-    """Columns that are not what they should be; if only all together, the clearest."""
+    """Columns whose values have shifted; or the clearest, if only all together do."""
     some = np.isfinite(z)
     size = np.where(some, np.abs(z), 0.0)
     limit = norm.isf(_CERTAINLY / 2 / max(some.sum(), 1))
@@ -91,7 +92,7 @@ def _sampled(X: Any, rng: Any) -> Any:
 
 
 def _guessed(law: Any, X: Any, rng: Any) -> Array:
-    """How far values are from their guesses if hidden, in standard deviations."""
+    """How far hidden values are from their predictions, in standard deviations."""
     there = ~missing_values(X)
     n, d = there.shape
     turn = rng.permuted(np.tile(np.arange(d) % _TURNS, (n, 1)), axis=1)
@@ -123,7 +124,7 @@ def _placed(part: Array, rows: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _compared(now: Array, then: Array) -> tuple[Array, Array, float, float]:
-    """Shifts of columns and their z; how much worse guesses are, and z of that."""
+    """Shifts of columns and their z; how much worse predictions are, and its z."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns without a value
         means, variances, counts = (
@@ -144,7 +145,7 @@ def _compared(now: Array, then: Array) -> tuple[Array, Array, float, float]:
 
 
 def _squares(apart: Array) -> tuple[float, float]:
-    """Mean of the squares, large ones cut off, and its variance."""
+    """Mean of the squares, which are capped, and the variance of this mean."""
     found = np.minimum(apart[~np.isnan(apart)] ** 2, 25.0)
     if not len(found):
         return 0.0, np.inf

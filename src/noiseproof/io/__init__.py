@@ -1,4 +1,4 @@
-"""Models in files: written whole or not at all, read without running their code."""
+"""Saving and loading of models, without running code from a file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Archives of skops from a stranger, bounded before anything is built from them.
+"""Checks of skops archives from untrusted sources, before anything is built from them.
 
-skops sees to it that only trusted types are made. It does not see to it that reading
-ends, that a small file stays small in memory, or that the compiled part of a tree gets
-nodes that lead somewhere.
+skops makes sure that only trusted types are built. It does not make sure that reading
+ends, that a small file stays small in memory, or that the nodes of a compiled tree are
+valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BRACKET = 20  # bytes for each bracket of the description; skops needs more tha
 
 
 def check_archive(payload: bytes) -> None:
-    """Refuse an archive that would grow, branch or nest out of all proportion."""
+    """Refuse an archive that unpacks to far too many bytes, parts or levels."""
     packed = len(payload)
     with ZipFile(io.BytesIO(payload)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
@@ -50,9 +50,9 @@ def check_archive(payload: bytes) -> None:
 
 
 def _check_grown(archive: ZipFile, node: Any) -> None:
-    """Refuse a tree of scikit-learn, before it is built, that leads out of itself.
+    """Refuse a tree of scikit-learn with invalid nodes, before it is built.
 
-    Its compiled part takes sizes, children and features as they are.
+    Its compiled part uses sizes, children and features without checking them.
     """
     try:
         numbers, files = grown_tree(node)
@@ -78,11 +78,11 @@ def _check_grown(archive: ZipFile, node: Any) -> None:
 
 
 class _Description:
-    """The tree of objects that skops would build, walked once.
+    """The tree of objects that skops would build, walked through once.
 
-    skops writes an object in full wherever it occurs. A file in which one occurrence
-    is shorter than another could make it walk in circles, or along more paths than
-    there are atoms.
+    skops writes an object in full wherever it occurs. A forged file, in which one
+    occurrence is shorter than another, could make it walk in circles, or along an
+    exponential number of paths.
     """
 
     def __init__(self, tree: Any):
@@ -93,7 +93,7 @@ class _Description:
         self._shape(tree, 0)
 
     def _shape(self, node: Any, depth: int) -> int:
-        """A number for the node and all below it, the same for equal ones."""
+        """A number for the node and everything below it, equal for equal nodes."""
         if depth > _DEPTH:
             raise ValueError(f"its description is more than {_DEPTH} levels deep.")
         if isinstance(node, dict):

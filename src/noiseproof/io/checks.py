@@ -1,4 +1,4 @@
-"""What a loaded model must look like: arrays that fit together, legal parameters.
+"""Checks of loaded models: arrays must fit together, and parameters must be legal.
 
 skops makes only trusted types, but gives them whatever attributes a file names, and
 `predict` and the compiled loops below it rely on these. `CHECKS` lists those types of
@@ -53,7 +53,7 @@ _TIMES = (None, "datetime64[us]", "timedelta64[us]")
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model, or a part of one, that does not fit together."""
+    """Raise an error if parts of a model do not fit together."""
     for part in parts(model):
         check_indices(part)
         state = getattr(part, "__dict__", None)
@@ -81,7 +81,7 @@ def type_name(kind: Any) -> str:
 
 
 def _misfit(part: Any, state: State) -> str | None:
-    """Name of an attribute that is not there or does not fit, if there is one."""
+    """Name of the first attribute that is absent or does not fit; None if all fit."""
     try:  # one after the other: later conditions rely on those before
         return next((name for name, good in _conditions(part, state) if not good), None)
     except KeyError as error:
@@ -89,7 +89,7 @@ def _misfit(part: Any, state: State) -> str | None:
 
 
 def _conditions(part: Any, state: State) -> Conditions:
-    """What any model is held to by the names of its attributes, then its own check."""
+    """The conditions for attributes of these names in any model, then its own."""
     d, classes = state.get("n_features_in_"), state.get("classes_")
     whole = isinstance(d, int | np.integer) and not isinstance(d, bool) and d >= 0
     yield "n_features_in_", whole or ("n_features_in_" not in state)
@@ -107,7 +107,7 @@ def _conditions(part: Any, state: State) -> Conditions:
 
 
 def _features(state: State) -> Conditions:
-    """What is kept for each feature, or for each group of them."""
+    """Attributes with a value for each feature, or for each group of features."""
     d, groups = state.get("n_features_in_"), state.get("_labels")
     values = state.get("feature_values_")
     if groups is not None:
@@ -144,7 +144,7 @@ def _scores(state: State) -> Conditions:
 
 
 def _same_classes(model: Any, classes: Any) -> bool:
-    """Whether a model answers with these classes, if it has any."""
+    """Whether a model predicts these classes, if it has any."""
     theirs = getattr(model, "classes_", None)
     if isinstance(theirs, list):  # of several outputs
         pairs = isinstance(classes, list) and len(theirs) == len(classes)
@@ -155,7 +155,7 @@ def _same_classes(model: Any, classes: Any) -> bool:
 
 
 def _linear(state: State) -> Conditions:
-    """What `_scores` holds any model to is really there."""
+    """The attributes that `_scores` checks must exist."""
     yield "n_features_in_", state["n_features_in_"] is not None
     for name in ("coef_", "intercept_"):
         yield name, np.asarray(state[name]).dtype.kind == "f"
@@ -167,7 +167,7 @@ def _labelled(state: State) -> Conditions:
 
 
 def _online(state: State) -> Conditions:
-    """What DropoutSGDClassifier goes on with."""
+    """The state with which DropoutSGDClassifier continues training."""
     yield from _labelled(state)
     d, k, stream = state["n_features_in_"], n_scores(state), state["_state"]
     yield "_state", isinstance(stream, OnlineState) and np.shape(stream.w) == (k, d)
@@ -184,7 +184,7 @@ def _stream(state: State) -> Conditions:
 
 
 def _perceptron(state: State) -> Conditions:
-    """Weights and their drift, which RobustPerceptron goes on with."""
+    """The weights with which RobustPerceptron continues training."""
     yield from _labelled(state)
     d, k = state["n_features_in_"], n_scores(state)
     yield "_state", fits(state["_state"], (2, k, d + 1), np.float64)
@@ -227,7 +227,7 @@ def _chain(state: State) -> Conditions:
 
 
 def _wrapper(state: State) -> Conditions:
-    """A meta-estimator that passes questions on to one model."""
+    """A meta-estimator around one model."""
     inner = state["estimator_"]
     yield "estimator_", takes(inner, state["n_features_in_"])
     yield "classes_", _same_classes(inner, state.get("classes_"))
@@ -274,7 +274,7 @@ def _quantiles(state: State) -> Conditions:
 
 
 def _calibrated(state: State) -> Conditions:
-    """Intervals of a model of as many columns, or why there are none."""
+    """Intervals for as many columns as the model has, or a reason for having none."""
     intervals, d = state.get("intervals_", ""), state["n_features_in_"]
     if isinstance(intervals, str):
         return
@@ -287,7 +287,7 @@ def _calibrated(state: State) -> Conditions:
 
 
 def _conformal(state: State) -> Conditions:
-    """A regressor that passes questions on, and its intervals."""
+    """A meta-estimator around one regressor, and its intervals."""
     yield from _wrapper(state)
     yield "intervals_", "intervals_" in state
     yield from _calibrated(state)
@@ -421,7 +421,7 @@ def _cells(state: State) -> Conditions:
 
 
 def _law(state: State) -> Conditions:
-    """What both conditionals learn: columns, and covariances of their features."""
+    """What both conditionals have learned: columns, and covariances of features."""
     cells, regression = state["cells_"], state["regression_"]
     yield "cells_", isinstance(cells, Cells)
     yield "regression_", isinstance(regression, FullRegression | FactorRegression)
@@ -550,7 +550,7 @@ def _served(state: State) -> Conditions:
 
 
 def _column(state: State) -> Conditions:
-    """What is known of a column, and how the model gets it."""
+    """The summary of a column, and the form in which the model gets it."""
     yield "its state", state.keys() == {field.name for field in fields(Column)}
     kind, low, high = state["kind"], state["low"], state["high"]
     yield "label", type(state["label"]) in (str, int)
@@ -574,7 +574,7 @@ def _column(state: State) -> Conditions:
 
 
 def _nothing(state: State) -> Conditions:
-    """Nothing but parameters, which are checked wherever they are used."""
+    """An object that has parameters only, which are checked when they are used."""
     yield from ()
 
 

@@ -1,6 +1,6 @@
-"""Models of scikit-learn whose compiled loops trust the arrays that they are given.
+"""Checks of scikit-learn models whose compiled loops trust the arrays they are given.
 
-Those are support vector machines, nearest neighbours, boosted trees, single trees and
+These are support vector machines, nearest neighbours, boosted trees, single trees and
 forests.
 """
 
@@ -35,7 +35,7 @@ Conditions = Iterator[tuple[str, Any]]  # an attribute, and whether it is as it 
 
 
 def fits(part: Any, shape: tuple[int | None, ...], dtype: Any = None) -> bool:
-    """Whether it is an array or matrix of numbers of that shape; None fits all."""
+    """Whether this is an array or matrix of numbers with that shape; None fits all."""
     kind = getattr(part, "dtype", np.dtype(object))
     sizes = getattr(part, "shape", ())
     return (
@@ -47,24 +47,24 @@ def fits(part: Any, shape: tuple[int | None, ...], dtype: Any = None) -> bool:
 
 
 def n_labels(state: State) -> int | None:
-    """How many classes there are, if there are any."""
+    """Number of classes, or None without classes."""
     classes = state.get("classes_")
     return len(classes) if isinstance(classes, np.ndarray) else None
 
 
 def n_scores(state: State) -> int | None:
-    """How many scores decide between the classes."""
+    """Number of scores that decide between the classes."""
     labels = n_labels(state)
     return 1 if labels == 2 else labels
 
 
 def takes(model: Any, d: Any) -> bool:
-    """Whether a fitted model takes rows of d features, as far as it says."""
+    """Whether a fitted model takes rows with d features, as far as it says."""
     return hasattr(model, "predict") and getattr(model, "n_features_in_", d) == d
 
 
 def compiled(model: Any, state: State) -> Conditions:
-    """What must hold before such a model predicts; nothing for all others."""
+    """The conditions for such a model to predict safely; none for other models."""
     libsvm, boosting = LibsvmState.of(state), BoostingState.of(state)
     neighbours = NeighboursState.of(state)
     if libsvm or boosting or neighbours or "tree_" in state:
@@ -154,7 +154,7 @@ def _is_boosted(nodes: Any, d: int) -> bool:
 
 
 def _are_bins(state: State, d: int) -> bool:
-    """Whether the bins of numbers suit d features; more fits would rely on it."""
+    """Whether the bins of numbers suit d features; a warm start relies on it."""
     n_bins, edges = state.get("n_bins"), state.get("bin_thresholds_")
     kinds, sizes = state.get("is_categorical_"), state.get("n_bins_non_missing_")
     return (
@@ -174,7 +174,7 @@ def _are_bins(state: State, d: int) -> bool:
 
 
 def _is_grown(tree: Any, state: State) -> bool:
-    """Whether a tree of scikit-learn suits its estimator; its nodes as it has them."""
+    """Whether a tree of scikit-learn suits its estimator and has valid nodes."""
     if not is_grown(tree):
         return False
     own, d = tree.__getstate__(), state["n_features_in_"]
@@ -189,7 +189,7 @@ def _is_grown(tree: Any, state: State) -> bool:
 
 
 def depth_of(nodes: Any, d: int) -> int:
-    """Steps on the longest way down, or -1 if a way leads out of the nodes or back."""
+    """Depth of a tree, or -1 if a path leads outside of the nodes or back."""
     left, right = nodes["left_child"], nodes["right_child"]
     parents = np.flatnonzero((left != -1) | (right != -1))
     children = np.stack([left[parents], right[parents]])
@@ -213,7 +213,7 @@ _FORESTS = (
 
 
 def _forest(forest: Any, state: State) -> Conditions:
-    """Each tree takes as many features as it is shown."""
+    """Each tree takes as many features as the forest passes to it."""
     if "estimators_" not in state:
         return
     d, trees = state.get("n_features_in_"), state["estimators_"]

@@ -1,4 +1,4 @@
-"""Models from elsewhere: skops files, ONNX files, and objects named `module:name`."""
+"""Models of others: skops files, ONNX files, and objects named `module:name`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def is_foreign(path: PathLike) -> bool:
-    """Whether `open_foreign` reads it: by its suffix, or `module:name`."""
+    """Whether `open_foreign` reads this: it has such a suffix, or is `module:name`."""
     text = os.fspath(path)
     named = _NAMED.fullmatch(text) is not None and not Path(text).exists()
     return named or Path(text).suffix in (".skops", ".onnx")
 
 
 def open_foreign(path: PathLike) -> Any:
-    """A fitted model that noiseproof has not saved.
+    """Open a fitted model that was not saved by noiseproof.
 
-    `model.skops` is read as `noiseproof.load` reads its own files, without running code
-    from the file. `model.onnx` is run by onnxruntime. For `module:name` the module is
-    imported, also from the working folder, which runs its code; the name is that of the
+    `model.skops` is read like the files of `noiseproof.load`, without running code from
+    the file. `model.onnx` is run by onnxruntime. For `module:name` the module is
+    imported, also from the working folder, which runs its code. The name is that of the
     model, or of a function without arguments that returns it.
     """
     text = os.fspath(path)
@@ -48,7 +48,7 @@ def open_foreign(path: PathLike) -> Any:
     if callable(found) and not hasattr(found, "predict"):
         found = found()
     if not hasattr(found, "predict"):
-        raise TypeError(f"{text} is no model: it has no predict.")
+        raise TypeError(f"{text} is not a model: it has no method predict.")
     return found
 
 
@@ -56,8 +56,8 @@ class OnnxModel:
     """A model in an ONNX file, with `predict`.
 
     It gets one array of numbers, or a column for each of its inputs, by name. Missing
-    values are no business of most such models, so NaN is refused, unless the file says
-    that it takes them, as `to_onnx` writes it.
+    values (NaN) are refused, unless the file says that it takes them, as files written
+    by `to_onnx` do.
     """
 
     def __init__(self, path: PathLike):
@@ -73,7 +73,7 @@ class OnnxModel:
             self._session = onnxruntime.InferenceSession(os.fspath(path), options)
         except Exception as error:  # its own kinds of errors
             line = str(error).strip().splitlines()[0]
-            raise FileFormatError(f"{path} is no ONNX model: {line}") from error
+            raise FileFormatError(f"{path} is not an ONNX model: {line}") from error
         self._inputs = self._session.get_inputs()
         about = self._session.get_modelmeta().custom_metadata_map
         self._takes_missing = "missing_values" in about
@@ -82,24 +82,24 @@ class OnnxModel:
         self._answer = next((n for n in outputs if n not in found), outputs[0])
 
     def predict(self, X: Any) -> Any:
-        """Class or quantity of each row."""
+        """Predict the class or target of each row."""
         answer = self._session.run([self._answer], self._fed(X))[0]
         answer = np.asarray(answer)
         return answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
 
     def _fed(self, X: Any) -> dict[str, Any]:
-        """Rows as the session wants them."""
+        """Rows as the inputs of the session."""
         if len(self._inputs) == 1:
             return {self._inputs[0].name: self._held(X, self._inputs[0])}
         fed = {}
         for wanted in self._inputs:
             if wanted.name not in getattr(X, "columns", ()):
-                raise ValueError(f"The ONNX model wants a column {wanted.name!r}.")
+                raise ValueError(f"The ONNX model needs a column {wanted.name!r}.")
             fed[wanted.name] = self._held(X[wanted.name], wanted)[:, None]
         return fed
 
     def _held(self, values: Any, wanted: Any) -> Any:
-        """Values as an input takes them, with missing ones if the model does."""
+        """Values as an input takes them, with NaN if the model takes missing values."""
         if not self._takes_missing:
             return _held(values, wanted)
         if hasattr(values, "isna"):
@@ -120,7 +120,7 @@ _DTYPES = {
 
 
 def _held(values: Any, wanted: Any) -> Any:
-    """Values as an input of a session takes them; what it cannot hold is refused."""
+    """Values as an input takes them; an error if its type cannot represent them."""
     if wanted.type not in _DTYPES:
         return np.asarray(values, dtype=object)
     values = np.asarray(values)
@@ -136,6 +136,6 @@ def _held(values: Any, wanted: Any) -> Any:
     if not good.all():
         raise ValueError(
             f"The input {wanted.name!r} of the ONNX model takes {what} numbers of type "
-            f"{dtype}, not {values[~good][0]}; leave out rows with missing cells."
+            f"{dtype}, not {values[~good][0]}; leave out rows with missing values."
         )
     return held

@@ -1,6 +1,7 @@
-"""Served models in MLflow: logged with their contract, loaded without running code.
+"""Served models in MLflow, logged with their contract and loaded without running code.
 
-MLflow keeps the `.npf` file as it is and calls `_load_pyfunc` of this module for it.
+MLflow keeps the `.npf` file as it is, and calls `_load_pyfunc` of this module to load
+it.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ _FILE = "model.npf"
 def save_mlflow(served: Served, path: PathLike, **options: Any) -> None:
     """Save a served model as a folder that MLflow can load and serve.
 
-    The model is one of MLflow's `python_function` flavour. Every column of its
-    signature is optional and may hold anything, since `Served` reads what arrives; what
-    is known about the columns is in the metadata of the model, as JSON Schema. It
-    returns a data frame with a column `prediction`, for classifiers one column of
-    probabilities for each class, and with the parameter `interval` the columns `lower`
-    and `upper`. The parameter `strict` refuses rows that differ from training.
+    The model has MLflow's `python_function` flavour. Every column in its signature is
+    optional and may have any type, because `Served` reads whatever arrives. The JSON
+    Schema of the columns is in the metadata of the model. Predictions are a data frame
+    with a column `prediction` and, for classifiers, one column of probabilities for
+    each class. With the parameter `interval` there are columns `lower` and `upper`. The
+    parameter `strict` refuses rows that differ from the training table.
 
     Parameters
     ----------
     served : Served
-        The model and what it knows about its table.
+        The model, with a summary of its training table.
     path : str or path
         The folder to create.
     **options : dict
-        Passed on to `mlflow.pyfunc.save_model`, such as `pip_requirements`. They name
+        Passed on to `mlflow.pyfunc.save_model`, such as `pip_requirements`, which are
         noiseproof alone by default.
 
     {See Also: Served, save}
@@ -58,12 +59,12 @@ def save_mlflow(served: Served, path: PathLike, **options: Any) -> None:
 def log_mlflow(served: Served, name: str = "model", **options: Any) -> Any:
     """Log a served model to the active run of MLflow.
 
-    As `save_mlflow`, but the model goes to MLflow's tracking server.
+    This is `save_mlflow` for MLflow's tracking server.
 
     Parameters
     ----------
     served : Served
-        The model and what it knows about its table.
+        The model, with a summary of its training table.
     name : str, default="model"
         Name of the model in the run.
     **options : dict
@@ -72,7 +73,7 @@ def log_mlflow(served: Served, name: str = "model", **options: Any) -> Any:
     Returns
     -------
     info : mlflow.models.model.ModelInfo
-        What MLflow says about the logged model; `info.model_uri` is its address.
+        MLflow's description of the logged model; `info.model_uri` is its address.
 
     {See Also: Served, save}
 
@@ -89,10 +90,10 @@ def log_mlflow(served: Served, name: str = "model", **options: Any) -> Any:
 
 @contextmanager
 def _described(served: Served) -> Iterator[dict[str, Any]]:
-    """What MLflow must know about the model, and a file with the model itself."""
+    """Give the arguments of MLflow's functions, with the model in a temporary file."""
     if not isinstance(served, Served):
         raise TypeError(
-            f"MLflow gets a served model, not a {type(served).__name__}: pass "
+            f"MLflow needs a served model, not a {type(served).__name__}: pass "
             "noiseproof.serving.Served(model, training_table)."
         )
     _mlflow()  # what is lacking is said first
@@ -122,18 +123,18 @@ def _signature(served: Served) -> Any:
 
 
 def _load_pyfunc(path: str) -> _Answering:
-    """Called by MLflow, which defines the name."""
+    """Load the model; MLflow calls this function by its name."""
     return _Answering(load(path))
 
 
 class _Answering:
-    """What MLflow asks: `predict`, with parameters."""
+    """A served model with the `predict` that MLflow calls."""
 
     def __init__(self, served: Served):
         self.served = served
 
     def predict(self, rows: Any, params: dict[str, Any] | None = None) -> Any:
-        """Answers as a data frame, one row for each row."""
+        """Predictions as a data frame, with a row for each row."""
         import pandas as pd
         from mlflow.exceptions import MlflowException
 

@@ -1,4 +1,4 @@
-"""Models in files: the container, what may be inside, saving and loading.
+"""Saving and loading of models: the file format, and what may be inside.
 
 | bytes     | content                                                     |
 |-----------|-------------------------------------------------------------|
@@ -46,7 +46,7 @@ _ROWS = "training_rows"  # of the header: whether the model contains some
 
 
 class FileFormatError(ValueError):
-    """The file is not a saved model, is damaged, or is not safe to load.
+    """Error for a file that is not a saved model, is damaged, or is not safe to load.
 
     See Also
     --------
@@ -65,25 +65,27 @@ def save(
 ) -> None:
     """Save a model so that `load` can read it without running code from the file.
 
-    The bytes are read back as `load` reads them before they replace a file, and the
-    file is written whole or not at all: a crash leaves the old one in place. It holds
-    arrays and JSON, as skops writes them, the version of noiseproof, whether training
-    rows are among them, and a checksum. Fitted attributes come back bit by bit; those
-    of a model that was fitted on torch's or CuPy's arrays come back as NumPy's. Models
-    of LightGBM, XGBoost and CatBoost are saved in their own text formats.
+    What `save` has written, `load` can read: the bytes are loaded once before the file
+    is written. The file is written completely or not at all, so a crash leaves an older
+    file in place.
+
+    The file contains arrays and JSON, as skops writes them, the version of noiseproof,
+    whether there are training rows among the arrays, and a checksum. Fitted attributes
+    are restored bit by bit. Arrays of torch or CuPy are restored as NumPy arrays.
+    Models of LightGBM, XGBoost and CatBoost are saved in their own text formats.
 
     Parameters
     ----------
     model : estimator or Served
-        Any of ours, a scikit-learn pipeline or search around it, or a plain
-        scikit-learn model; fitted or not. A noise, an attack or conformal sets can be
-        saved as well.
+        An estimator of this package or of scikit-learn, or a pipeline or search that
+        contains such estimators, fitted or not. A noise, an attack or conformal sets
+        can be saved as well.
     path : str or path
         The file to create or to replace, such as `model.npf`.
     notes : dict, default=None
-        What `read_notes` shall tell later; anything that JSON can hold.
+        Notes for `read_notes`: anything that JSON can represent.
     {trusted}
-        Pass the same ones to `load`.
+        Pass the same types to `load`.
     rows : bool, default=True
         Whether the file may contain rows of the training data. Some models keep such
         rows, for example as support vectors or to fill in missing values.
@@ -119,8 +121,8 @@ def save(
         _read(unpack(data, name)[1], trusted)  # whatever is written can be read
     except _UntrustedError as error:
         raise TypeError(
-            f"{name} cannot be saved: it holds {error}, whose code a file does not "
-            "carry; use types and functions of noiseproof or scikit-learn."
+            f"{name} cannot be saved: it contains {error}, whose code would not be in "
+            "the file. Use types and functions of noiseproof or scikit-learn."
         ) from error
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error
@@ -129,13 +131,13 @@ def save(
 
 
 def _on_host(model: Any) -> Any:
-    """The same with arrays of NumPy in place of torch's and CuPy's."""
+    """The model with NumPy arrays in place of those of torch and CuPy."""
     found = {id(part): host(part) for part in parts(model) if is_foreign(part)}
     return replaced(model, found)
 
 
 def _archived(model: Any) -> bytes:
-    """The model as skops writes it, compressed unless that looks like a trap."""
+    """The model as skops writes it, compressed unless `load` would refuse that."""
     dumps = _skops().dumps
     payload: bytes = dumps(model, compression=ZIP_DEFLATED)
     try:
@@ -147,27 +149,26 @@ def _archived(model: Any) -> bytes:
 
 @shared_docs
 def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
-    """Load what `save` has written; no code from the file is run.
+    """Load a model that `save` has written, without running code from the file.
 
     Parameters
     ----------
     path : str or path
         The file, or a pipe.
     {trusted}
-        Name only types whose code is harmless, whatever attributes a stranger gives
-        them.
+        Trust only types whose code is harmless, whatever attributes they are given.
 
     Returns
     -------
     model : estimator
-        As it was saved.
+        The model as it was saved.
 
     Raises
     ------
     FileFormatError
-        A `ValueError`: the file is no saved model, is damaged, comes from a newer
-        version, holds types that are not trusted, asks for far more memory than its
-        size explains, or holds a model whose arrays do not fit together.
+        A `ValueError`, if the file is not a saved model, is damaged, comes from a newer
+        version, contains types that are not trusted, needs far more memory than its
+        size explains, or contains a model whose arrays do not fit together.
 
     {See Also: save, read_notes}
 
@@ -187,7 +188,7 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
 def load_with_notes(
     path: PathLike, *, trusted: Iterable[Any] = ()
 ) -> tuple[Any, dict[str, Any]]:
-    """Model and notes in one reading, as a pipe can be read only once."""
+    """Load model and notes in one go, because a pipe can be read only once."""
     _skops()  # what is lacking is said first
     name = os.fspath(path)
     header, payload = unpack(Path(path).read_bytes(), name)
@@ -195,21 +196,21 @@ def load_with_notes(
 
 
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
-    """What an archive of skops holds, if it holds nothing that is not trusted."""
+    """Load the model in an archive of skops, if all of its types are trusted."""
     try:
         return _read(payload, trusted)
     except _UntrustedError as error:
         raise FileFormatError(
-            f"{name} was not loaded: it holds {error}, which load does not trust."
+            f"{name} was not loaded: it contains {error}, which load does not trust."
         ) from error
     except Exception as error:  # a forged file can make it fail in any way
         raise FileFormatError(
-            f"{name} holds no model that can be read: {_first_line(error)}"
+            f"{name} contains no model that can be read: {_first_line(error)}"
         ) from error
 
 
 def _read(payload: bytes, trusted: Iterable[Any]) -> Any:
-    """The model in an archive, if it is of trusted types and fits together."""
+    """Load the model in an archive, and check its types and arrays."""
     check_archive(payload)
     types: list[str] = _skops().get_untrusted_types(data=payload)
     own = {kind if isinstance(kind, str) else type_name(kind) for kind in trusted}
@@ -222,12 +223,12 @@ def _read(payload: bytes, trusted: Iterable[Any]) -> Any:
 
 
 class _UntrustedError(TypeError):
-    """An archive names types that are not to be made."""
+    """Error for an archive with types that are not trusted."""
 
 
 @shared_docs
 def read_notes(path: PathLike) -> dict[str, Any]:
-    """Read what was noted when the file was saved, without loading the model.
+    """Read the notes in a file, without loading the model.
 
     Parameters
     ----------
@@ -237,8 +238,8 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     Returns
     -------
     notes : dict
-        As given to `save`, and `training_rows`: whether the file contains rows of the
-        training data.
+        The notes given to `save`, and `training_rows`: whether the file contains rows
+        of the training data.
 
     {See Also: save}
 
@@ -257,24 +258,25 @@ def read_notes(path: PathLike) -> dict[str, Any]:
 
 @shared_docs
 def trusted_types(model: Any) -> list[str]:
-    """Name the types that other readers of skops files must trust to load a model.
+    """List the types that other readers of skops files must trust to load a model.
 
-    `load` knows them. MLflow and `skops.io.load` want to be told.
+    `noiseproof.load` trusts them without being told. MLflow and `skops.io.load` need
+    this list.
 
     Parameters
     ----------
     model : estimator
-        What is to be written by skops.
+        The model that skops will write.
 
     Returns
     -------
     names : list of str
-        Full names of types, all of which `load` trusts as well.
+        Full names of types, all of which `load` trusts.
 
     Raises
     ------
     TypeError
-        If the model contains other types.
+        If the model contains types that `load` does not trust.
 
     {See Also: save}
 
@@ -289,40 +291,41 @@ def trusted_types(model: Any) -> list[str]:
     refused = found - _trusted_types()
     if refused:
         raise TypeError(
-            f"{type(model).__name__} contains {_listed(refused)}, which is a type of "
-            "neither noiseproof nor scikit-learn: whether to trust it is up to you."
+            f"{type(model).__name__} contains {_listed(refused)}, which belongs "
+            "neither to noiseproof nor to scikit-learn. Decide yourself whether to "
+            "trust it."
         )
     return sorted(found)
 
 
 def pack(header: dict[str, Any], payload: bytes) -> bytes:
-    """The bytes of a file."""
+    """Assemble the bytes of a file."""
     head = json.dumps(header).encode()
     body = _START.pack(MAGIC, FORMAT, len(head), len(payload)) + head + payload
     return body + hashlib.sha256(body).digest()
 
 
 def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
-    """Header and payload, or one clear sentence about the file of that name."""
+    """Split the bytes of a file into header and payload, after checking them."""
     if not data:
         raise FileFormatError(f"{name} is empty, not a saved model.")
     if not data.startswith(MAGIC[: len(data)]):
         raise FileFormatError(f"{name} is not a model saved by noiseproof.")
     if len(data) < _START.size:
-        raise FileFormatError(f"{name} is cut short: {len(data)} bytes are left.")
+        raise FileFormatError(f"{name} is incomplete: it has only {len(data)} bytes.")
     _, version, head, body = _START.unpack_from(data)
     if version > FORMAT:
         raise FileFormatError(
-            f"{name} has format {version}, but this noiseproof reads formats up to "
-            f"{FORMAT}: upgrade noiseproof."
+            f"{name} has format {version}, but this version of noiseproof reads "
+            f"formats up to {FORMAT}: upgrade noiseproof."
         )
     expected = _START.size + head + body + _DIGEST
     if len(data) < expected:
         raise FileFormatError(
-            f"{name} is cut short: {len(data)} of {expected} bytes are left."
+            f"{name} is incomplete: it has {len(data)} of {expected} bytes."
         )
     if hashlib.sha256(memoryview(data)[:-_DIGEST]).digest() != data[-_DIGEST:]:
-        raise FileFormatError(f"{name} was altered: its checksum is wrong.")
+        raise FileFormatError(f"{name} is damaged: its checksum is wrong.")
     try:
         header = json.loads(data[_START.size : _START.size + head])
     except (ValueError, RecursionError) as error:
@@ -333,7 +336,7 @@ def unpack(data: bytes, name: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _notes(header: dict[str, Any]) -> dict[str, Any]:
-    """The notes, and whether there are training rows; older files do not say."""
+    """The notes, and whether there are training rows (older files do not say)."""
     notes = header.get("notes")
     own = {_ROWS: header[_ROWS]} if type(header.get(_ROWS)) is bool else {}
     return (notes if isinstance(notes, dict) else {}) | own
@@ -353,7 +356,7 @@ def _skops() -> Any:
 
 @cache
 def _trusted_types() -> frozenset[str]:
-    """Full names of our types, of parts of scikit-learn's, and of metrics."""
+    """Full names of the types that are trusted, and of scikit-learn's metrics."""
     own = CHECKS.keys() | {type_name(Carrier)}
     return HARMLESS_PARTS | own | set(map(type_name, metric_functions()))
 

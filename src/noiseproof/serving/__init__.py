@@ -1,4 +1,4 @@
-"""Models in production: rows as they arrive, an HTTP service, and other formats.
+"""Models in production: rows as they arrive, an HTTP service, and export formats.
 
 `Served` keeps a fitted model together with a summary of its training table.
 """

@@ -1,4 +1,4 @@
-"""What it costs a model if a column is missing, measured without labels."""
+"""The cost of a missing column, measured without labels."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Assemble = Callable[[Sequence[Array]], Any]
 
 
 def sample_size(n_rows: int, n_columns: int) -> int:
-    """Rows of the training table by which costs are measured."""
+    """Number of training rows from which costs are measured."""
     return min(n_rows, int(np.clip(_ROWS // max(n_columns, 1), _LEAST, _MOST)))
 
 
 def with_costs(
     model: Any, columns: Sequence[Column], sample: Sequence[Array], assemble: Assemble
 ) -> list[Column]:
-    """The columns with what is known about their absence.
+    """Add to each column whether it may be missing, and what that costs.
 
     The sample has the values of some training rows, column by column.
     """
@@ -52,7 +52,7 @@ def _without(
     j: int,
     assemble: Assemble,
 ) -> Array | None:
-    """Answers for the sample if column j is missing; None if there are none."""
+    """Answers for the sample with column j missing; None if the model refuses."""
     rows = list(sample)
     rows[j] = np.full_like(sample[j], columns[j].nothing)
     try:
@@ -62,13 +62,13 @@ def _without(
 
 
 def _answers(model: Any, X: Any) -> Array:
-    """Probabilities, or what is predicted; NaN is no answer."""
+    """Probabilities or predictions; an error if some are NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ask = getattr(model, "predict_proba", model.predict)
         answers = np.asarray(ask(X))
     if answers.dtype.kind == "f" and np.isnan(answers).any():
-        raise ValueError("The model answers with NaN.")
+        raise ValueError("The model predicts NaN.")
     return answers
 
 

@@ -1,4 +1,4 @@
-"""Answers for rows as columns of a table."""
+"""Predictions as columns of a table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 def answer_columns(
     model: Any, rows: Any, *, interval: float | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Columns `prediction`, and `probability_...` or `lower` and `upper`.
+    """Predict columns `prediction`, and `probability_...` or `lower` and `upper`.
 
-    The model is a `Served`, which takes an interval and options, or any other.
+    Only a `Served` takes an interval and options; the model may be any other, too.
     """
     if interval is not None:
         predictions, ends = model.predict(rows, interval=interval, **options)

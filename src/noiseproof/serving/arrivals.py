@@ -1,4 +1,4 @@
-"""Rows in the forms in which they arrive, as columns by name."""
+"""Reading of rows in any of the forms in which they arrive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noiseproof._rows import density
 
 
 class RowsError(ValueError):
-    """Rows that a served model cannot answer; the message says what to change.
+    """Error for rows that a served model cannot predict; it says what to change.
 
     See Also
     --------
@@ -22,7 +22,7 @@ class RowsError(ValueError):
 def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
     """Columns by name, and the number of rows.
 
-    Frames, dictionaries and records have names; the columns of an array are those of
+    Frames, dictionaries and records contain names. The columns of an array are those of
     training, by position.
     """
     if hasattr(rows, "collect"):
@@ -41,13 +41,14 @@ def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
         if any(mappings):
             place = mappings.index(False)
             raise RowsError(
-                f"Row {place} is no dictionary from columns to values, as others are."
+                f"Row {place} must be a dictionary from columns to values, as other "
+                "rows are."
             )
     return _positioned(rows, names)
 
 
 def _named(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """Columns by name; one sentence if two have the same."""
+    """Columns by name; an error if two have the same name."""
     found: dict[str, Any] = {}
     for label, column in pairs:
         if str(label) in found:
@@ -68,7 +69,7 @@ def _framed(frame: Any) -> dict[str, Any]:
 
 
 def _listed(rows: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
-    """A dictionary of columns, or of the values of a single row."""
+    """Read a dictionary of columns, or of the values of a single row."""
     found = _named(rows.items())
     single = [not _is_column(value) for value in found.values()]
     if all(single):
@@ -80,7 +81,7 @@ def _listed(rows: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
     }
     if any(single) or len(set(sizes.values())) > 1:
         raise RowsError(
-            "A dictionary must hold columns of the same length, or the values of one "
+            "A dictionary must contain columns of equal length, or the values of one "
             f"row; got {_lengths(found, sizes)}."
         )
     return found, next(iter(sizes.values()))
@@ -92,7 +93,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _lengths(found: dict[str, Any], sizes: dict[str, int]) -> str:
-    """Two columns that do not go together."""
+    """Describe two columns of different lengths."""
     shown = {name: f"{sizes[name]} values" if name in sizes else "one value"
              for name in found}  # fmt: skip
     first = next(iter(shown))
@@ -103,14 +104,14 @@ def _lengths(found: dict[str, Any], sizes: dict[str, int]) -> str:
 def _recorded(
     rows: Sequence[Mapping[Any, Any]], names: Sequence[str]
 ) -> tuple[dict[str, Any], int]:
-    """Records, each a dictionary from columns to values."""
+    """Read records, each a dictionary from columns to values."""
     there = dict.fromkeys(key for row in rows for key in row)
     found = _named((key, [row.get(key) for row in rows]) for key in there)
     return found, len(rows)
 
 
 def _positioned(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """An array, or a list of lists."""
+    """Read an array, or a list of lists."""
     if density(rows) is not None:
         rows = rows.toarray()
     try:
@@ -122,12 +123,14 @@ def _positioned(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
     if values.ndim != 2:
         raise RowsError(
             "Rows must be a data frame, a dictionary of columns, a list of "
-            f"dictionaries or an array of two dimensions; got {_described(rows)}."
+            "dictionaries, or an array with two dimensions; got "
+            f"{_described(rows)}."
         )
     if values.shape[1] != len(names):
         raise RowsError(
-            f"An array must have the {len(names)} columns of training, by position; "
-            f"got {values.shape[1]}. Pass a data frame or dictionaries to name them."
+            f"An array must have the {len(names)} columns of the training table, in "
+            f"their order; got {values.shape[1]} columns. Pass a data frame or "
+            "dictionaries to name the columns."
         )
     return dict(zip(names, values.T, strict=True)), len(values)
 

@@ -1,7 +1,7 @@
-"""Single values as they arrive: in frames, in lists, from JSON or from a text file.
+"""Reading of single values from frames, lists, JSON or text files.
 
-A column is read into floats, with NaN for missing values, or into objects, with None
-for them. Times and durations are read into floats as well: microseconds.
+A column is read into floats, where NaN marks missing values, or into objects, where
+None does. Times and durations are read into floats as well, as microseconds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NESTED = (list, tuple, dict, set, bytes, np.ndarray)
 
 
 class Cells(NamedTuple):
-    """A column as it arrives; times of NumPy are in UTC if they are `aware`."""
+    """A column as it arrives; NumPy's times are in UTC if they are `aware`."""
 
     values: Array
     aware: bool = False
@@ -57,14 +57,14 @@ def as_cells(column: Any) -> Cells:
 
 
 def as_objects(cells: list[Any]) -> Array:
-    """A list as an array, whatever is in it."""
+    """A list as an array of objects."""
     values = np.empty(len(cells), dtype=object)
     values[:] = cells
     return values
 
 
 class Read(NamedTuple):
-    """Values as a model may get them, and which were empty, or could not be read."""
+    """Values for the model, and which of them were empty or could not be read."""
 
     values: Array
     empty: Mask
@@ -72,7 +72,7 @@ class Read(NamedTuple):
 
 
 def read_numbers(cells: Cells) -> Read:
-    """Numbers, also those that are written as text."""
+    """Read numbers, also those written as text."""
     values = cells.values
     if values.dtype.kind not in _TIMES:
         try:
@@ -83,28 +83,28 @@ def read_numbers(cells: Cells) -> Read:
 
 
 def read_truths(cells: Cells) -> Read:
-    """1 for true, 0 for false."""
+    """Read truth values: 1 for true, 0 for false."""
     if cells.values.dtype.kind == "b":
         return _as_read(cells.values.astype(np.float64))
     return _parsed(cells.values, _truth)
 
 
 def read_times(cells: Cells, zone: str | None) -> Read:
-    """Points in time; those without a time zone are in the one of training."""
+    """Read points in time; those without a time zone are in that of training."""
     if cells.values.dtype.kind == "M" and (cells.aware or zone is None):
         return _as_read(_codes(cells.values))
     return _parsed(cells.values, lambda cell: _since_1970(cell, zone))
 
 
 def read_durations(cells: Cells) -> Read:
-    """Spans of time; a number counts seconds."""
+    """Read durations; a number is in seconds."""
     if cells.values.dtype.kind == "m":
         return _as_read(_codes(cells.values))
     return _parsed(cells.values, _duration)
 
 
 def read_texts(cells: Cells) -> Read:
-    """Texts; numbers are written as a text file has them."""
+    """Read texts; numbers become text as they would be written in a text file."""
     listed = cells.values.tolist()
     values = as_objects([c if type(c) is str else _text(c) for c in listed])
     missing = is_missing(values)
@@ -137,7 +137,7 @@ def _text(cell: Any) -> str | None:
 
 
 def written(cell: Any) -> str:
-    """A value as text; a whole number has no decimals."""
+    """A value as text; an integer has no decimals, whatever its type."""
     with suppress(OverflowError, ValueError):  # no number that a float could be
         if isinstance(cell, Real | Decimal) and float(cell).is_integer():
             cell = cell if isinstance(cell, bool | int) else int(float(cell))
@@ -145,7 +145,7 @@ def written(cell: Any) -> str:
 
 
 def _as_read(numbers: Array) -> Read:
-    """Finite numbers; NaN was empty, and what is infinite could not be read."""
+    """Finite numbers; NaN marks empty values, and infinity values that are not read."""
     bad = np.isinf(numbers)
     empty = np.isnan(numbers)
     return Read(np.where(bad, np.nan, numbers) if bad.any() else numbers, empty, bad)
@@ -157,7 +157,7 @@ def _codes(times: Array) -> Array:
 
 
 def _parsed(values: Array, parse: Callable[[Any], float]) -> Read:
-    """Each value by itself."""
+    """Parse each value by itself."""
 
     def one(cell: Any) -> float:
         if is_empty(cell) or (isinstance(cell, str) and cell.strip().lower() in _EMPTY):

@@ -1,4 +1,4 @@
-"""A column of the training table: what to know of it, and how it is read and held."""
+"""Summaries of the columns of a training table, and reading of new values by them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BEYOND = 0.5  # widths of the training range that a number may lie outside of i
 
 
 class Reading(NamedTuple):
-    """A column that was read: values, and why some of them are missing."""
+    """A column after reading: its values, and why some of them are missing."""
 
     values: Array  # floats with NaN, or objects with None
     empty: Mask
@@ -57,7 +57,7 @@ class Reading(NamedTuple):
 
     @property
     def missing(self) -> Mask:
-        """Which values the model gets as missing ones."""
+        """Which values the model gets as missing."""
         return self.empty | self.bad | self.new
 
 
@@ -71,24 +71,24 @@ class Column:
     label : str or int
         Name of the column, as the model knows it.
     kind : {"number", "category", "text", "boolean", "time", "duration"}
-        What it holds. A category has a few words, or numbers that stand for them; text
-        differs in nearly every row.
+        Kind of its values. A category has few distinct values: words, or numbers that
+        are codes. Text is different in nearly every row.
     dtype : str
-        Type of its values as the model gets them.
+        Type of the values that the model gets.
     missing_rate : float or None
-        Share of its values that were missing in training, if that is known.
+        Share of values that were missing in training; None if it is not known.
     low, high : float or None
-        Smallest and largest value of training. Times are microseconds since 1970.
+        Smallest and largest value in training. Times are microseconds since 1970.
     words : list or None
         Values of a category.
     zone : str or None
         Time zone.
     none : bool
-        Whether a missing text is None in the rows of the model, and not NaN.
+        Whether the model gets None for a missing text, instead of NaN.
     may_be_missing : bool
-        Whether the model answers if a value is missing.
+        Whether the model accepts missing values in this column.
     absence_cost : float or None
-        What it costs the model if the column is missing (see `Served.contract`).
+        Cost if the whole column is missing (see `Served.contract`).
 
     {See Also: Served}
     """
@@ -106,7 +106,7 @@ class Column:
     absence_cost: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone, without what is remembered of them."""
+        """The fields alone, without cached values."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -122,11 +122,11 @@ class Column:
         )
 
     def read(self, column: Any) -> Reading:
-        """Values of this column as they arrive, in whatever form."""
+        """Read values of this column, in any form in which they arrive."""
         return self.interpreted(as_cells(column))
 
     def interpreted(self, cells: Cells) -> Reading:
-        """The same, from an array of cells."""
+        """Read values of this column from an array."""
         if self.kind in ("category", "text"):
             texts = read_texts(cells)
             if self.words is None:
@@ -152,7 +152,7 @@ class Column:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Beyond them a number is out of range: half a width of the range away."""
+        """Limits of usual numbers: the range of training, and half of it each way."""
         if self.low is None or self.high is None or self.kind == "boolean":
             return -np.inf, np.inf
         slack = _BEYOND * (self.high - self.low)
@@ -167,7 +167,7 @@ class Column:
         return not all(isinstance(word, str) for word in self.words or ())
 
     def _known(self, texts: list[str | None]) -> Array:
-        """The words of training that are written so, None where there are none."""
+        """The words of training that are written like this; None for other texts."""
         known = self._by_text
         words = [None if text is None else known.get(text) for text in texts]
         if self._has_numbers:  # 3.0 is 3
@@ -183,7 +183,7 @@ class Column:
         return None if self.kind in ("category", "text") else np.nan
 
     def held(self, values: Array) -> Array:
-        """Values that were read, as an array of the type that the model knows."""
+        """Values after reading, as an array of the type that the model knows."""
         if self.kind == "time":
             return _times(values, "datetime64[us]")
         if self.kind == "duration":
@@ -213,10 +213,10 @@ def _times(values: Array, dtype: str) -> Array:
 
 
 def summarised(label: Any, column: Any, told: str | None = None) -> Column:
-    """What to know of a column of the training table, or one clear sentence.
+    """Summarise a column of the training table.
 
-    The model may have `told` its kind: numbers can be categories, and text can be text
-    though it has few words.
+    `told` is the kind that the model knows, if it does: numbers may be categories, and
+    text may be free text although it has few distinct values.
     """
     label = label if isinstance(label, int) else str(label)
     cells = as_cells(column)
@@ -240,7 +240,7 @@ def summarised(label: Any, column: Any, told: str | None = None) -> Column:
 
 
 def _first_missing(cells: Cells) -> Any:
-    """What stands for a missing value among objects; NaN if nothing is missing."""
+    """The object that marks a missing value; NaN if nothing is missing."""
     return next((cell for cell in cells.values.tolist() if is_empty(cell)), np.nan)
 
 
@@ -272,7 +272,7 @@ def _kind_of_objects(label: Any, values: Array) -> str:
     odd = [t for t in kinds if not issubclass(t, str | Real | np.bool_)]
     if odd:
         raise TypeError(
-            f"Column {label!r} of the reference holds values of type "
+            f"Column {label!r} of the reference contains values of type "
             f"{odd[0].__name__}; convert it to numbers, text or times first."
         )
     if kinds and all(issubclass(t, bool | np.bool_) for t in kinds):
@@ -294,12 +294,12 @@ def _zone(label: Any, column: Any) -> str | None:
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise ValueError(
             f"The time zone of column {label!r} of the reference, {zone}, has no name; "
-            "convert it to a named one, such as UTC."
+            "convert the column to a named time zone, such as UTC."
         ) from error
 
 
 def _words(label: Any, column: Any, cells: Cells, dtype: str) -> list[Any]:
-    """The different values of a column, in an order that rows do not change."""
+    """The distinct values of a column, in an order independent of the rows."""
     known = getattr(getattr(column, "cat", None), "categories", None)
     if dtype == "enum":
         known = column.dtype.categories
@@ -312,11 +312,11 @@ def _words(label: Any, column: Any, cells: Cells, dtype: str) -> list[Any]:
 
 
 def _plain(label: Any, word: Any) -> Any:
-    """A word as JSON has it."""
+    """A word as a type of JSON."""
     word = word.item() if isinstance(word, np.generic) else word
     if not isinstance(word, str | int | float):
         raise TypeError(
             f"Column {label!r} of the reference has categories of type "
-            f"{type(word).__name__}; make them text or numbers first."
+            f"{type(word).__name__}; convert them to text or numbers first."
         )
     return word

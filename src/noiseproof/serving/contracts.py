@@ -1,4 +1,4 @@
-"""What a model wants to know of its rows, for people and for validators."""
+"""Descriptions of the rows that a model takes, for people and for validators."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _clause(column: Column) -> dict[str, Any]:
 
 
 def _shown(column: Column, end: Any) -> Any:
-    """An end of a range: of times as text, of durations in seconds."""
+    """An end of a range: times as text, durations in seconds."""
     if column.kind == "duration":
         return end / 1e6
     if column.kind != "time":
@@ -76,5 +76,5 @@ def _property(column: Column) -> dict[str, Any]:
     rate, cost = column.missing_rate, column.absence_cost
     words = [column.kind]
     words += [] if rate is None else [f"missing in {rate:.1%} of the training rows"]
-    words += [] if cost is None else [f"its absence costs {cost:.3g}"]
+    words += [] if cost is None else [f"cost if missing: {cost:.3g}"]
     return found | {"description": f"{'; '.join(words).capitalize()}."}

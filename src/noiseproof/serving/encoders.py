@@ -1,4 +1,4 @@
-"""What the `TableEncoder` of a model says about its columns."""
+"""What is known about columns from the `TableEncoder` of a model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from noiseproof.tables import TableEncoder
 
 
 def encoder_of(model: Any) -> TableEncoder | None:
-    """The `TableEncoder` at the start of a pipeline, also of a wrapped one.
+    """The `TableEncoder` at the start of a pipeline, even inside a wrapper.
 
-    Of a blend it is that of the first member.
+    For a blend it is the encoder of the first member.
     """
     while not hasattr(model, "steps"):
         if hasattr(model, "named_estimators_"):
@@ -25,10 +25,10 @@ def encoder_of(model: Any) -> TableEncoder | None:
 
 
 def kinds_of(model: Any) -> dict[str, str]:
-    """Kinds of columns that the encoder knows better than their types tell.
+    """Kinds of columns that the encoder knows, and their types do not tell.
 
-    Codes and texts are categories, however many there are, as each word is a feature; a
-    column of text that it coerces is read by the encoder itself.
+    Codes and texts are categories, however many values they have, because each value
+    becomes a feature. A column of text that the encoder coerces to numbers stays text.
     """
     encoder = encoder_of(model)
     if encoder is None:
@@ -38,10 +38,10 @@ def kinds_of(model: Any) -> dict[str, str]:
 
 
 def remembered_columns(model: Any) -> list[Column] | None:
-    """Columns as the encoder remembers them, without ranges; None if it does not.
+    """Columns as the encoder knows them, without ranges; None without an encoder.
 
-    How much was missing in training is known of a pipeline only: the encoder of an
-    averaged model has seen rows whose missing values were filled.
+    Rates of missing values are known for pipelines only: the encoder of an averaged
+    model has seen completed rows.
     """
     encoder = encoder_of(model)
     if encoder is None or not hasattr(encoder, "feature_names_in_"):

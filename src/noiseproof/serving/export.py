@@ -1,4 +1,4 @@
-"""Our fitted models as plain ones of scikit-learn, for other exporters."""
+"""Export of our fitted linear models as plain scikit-learn models."""
 
 from __future__ import annotations
 
@@ -32,32 +32,35 @@ _CARRIED = ("n_features_in_", "feature_names_in_", "n_iter_")
 
 @shared_docs
 def as_sklearn(model: Any) -> Any:
-    """A plain scikit-learn linear model with the same coefficients and predictions.
+    """Convert to a plain scikit-learn linear model with the same coefficients.
 
-    Tools that know scikit-learn's own classes, such as exporters to ONNX, can take it
-    from there. What cannot be carried over is our reading of NaN as "this feature is
-    not there": the plain model refuses NaN, so write zeros instead, which is the same.
-    A `TableEncoder` in front, as the command line puts it, becomes the scalers and
-    encoders that it holds, followed by an imputer that writes these zeros; they take
-    the columns of training by name, with cells of the kinds that training had. Columns
-    that it coerces must hold numbers, and NaN for what it would read as missing: a
-    warning names them.
+    Its predictions are the same, too. Use it for tools that only know scikit-learn's
+    own classes, such as exporters to other formats.
+
+    The plain model refuses missing values (NaN). For our models a missing feature adds
+    nothing to the score, so replace NaN by zero to get the same prediction.
+
+    A `TableEncoder` at the start of a pipeline, as the command line puts it there,
+    becomes the scalers and encoders inside it, followed by an imputer that writes these
+    zeros. They take the columns of training by name, with values of the same types. The
+    columns that it coerces to numbers must then be numeric, with NaN for missing
+    values; a warning names them.
 
     Parameters
     ----------
     model : estimator
-        A fitted linear model of this package, a pipeline or search that ends in one,
-        or `CorruptedCopies` of a linear model. Of `AverageOverMissing` and
-        `ReducedModels` the model for complete rows is taken.
+        A fitted linear model of this package, a pipeline or search that ends in one, or
+        `CorruptedCopies` of a linear model. For `AverageOverMissing` and
+        `ReducedModels`, the model for complete rows is converted.
 
     Returns
     -------
     plain : estimator
-        Classifiers with probabilities become a `LogisticRegression`, or for more than
-        two classes an `SGDClassifier`, whose probabilities are one-vs-rest as ours
-        are (calibrated ones always the former, with scaled weights); other classifiers
-        a `LinearSVC`; regressors a `PoissonRegressor` or a `Ridge`. Of a pipeline the
-        last step is replaced; nested ones are laid flat. The arrays are copies, the
+        A classifier with probabilities becomes a `LogisticRegression`, or, if it has
+        more than two classes and is not calibrated, an `SGDClassifier`, whose
+        probabilities are one-vs-rest like ours. Other classifiers become a `LinearSVC`.
+        A regressor becomes a `Ridge` or a `PoissonRegressor`. In a pipeline the last
+        step is replaced, and nested pipelines are flattened. Arrays are copied; the
         other steps of a pipeline are shared.
 
     {See Also: to_onnx, save, linear_view}
@@ -82,8 +85,8 @@ def as_sklearn(model: Any) -> Any:
         return as_sklearn(model.estimator_)
     if not hasattr(model, "coef_"):
         raise TypeError(
-            f"{type(model).__name__} has no coef_: only linear models have a plain "
-            "counterpart."
+            f"{type(model).__name__} has no coef_: only linear models can be converted "
+            "to plain scikit-learn models."
         )
     if type(model).__module__.startswith("sklearn."):
         return deepcopy(model)
@@ -95,14 +98,14 @@ def as_sklearn(model: Any) -> Any:
 
 
 def _plain_steps(step: Any) -> list[Any]:
-    """A step of a pipeline by classes of scikit-learn alone."""
+    """A step of a pipeline as steps of scikit-learn's own classes."""
     if not isinstance(step, TableEncoder):
         return [step]
     if step.coerced_:
         names = ", ".join(repr(name) for name, *_ in step.coerced_)
         warnings.warn(
-            f"No class of scikit-learn coerces text: give the plain model numbers, and "
-            f"NaN for missing cells, in {names}.",
+            "scikit-learn has no class that coerces text to numbers: pass numbers, "
+            f"with NaN for missing values, in {names} of the plain model.",
             stacklevel=3,
         )
     zeros = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)

@@ -1,4 +1,4 @@
-"""The form in which a model gets its rows: an array, or a frame of pandas or polars."""
+"""The form in which a model gets its rows: an array, or a pandas or polars frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def form_of(table: Any) -> str:
 
 
 def assembled(form: str, columns: Sequence[Column], values: Sequence[Array]) -> Any:
-    """Values that were read, as a table of that form."""
+    """Values after reading, as a table of that form."""
     held = [column.held(part) for column, part in zip(columns, values, strict=True)]
     if form == "array":
         return np.column_stack(held)

@@ -1,4 +1,4 @@
-"""How rows differ from the training table, as data."""
+"""Notes on how rows differ from the training table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def notes_on(
     given: dict[str, Any],
     extra: list[str],
 ) -> Iterator[Note]:
-    """Notes on a batch: whole columns first, then values of columns."""
+    """Notes on a batch: first those on whole columns, then those on values."""
     n = len(readings[0].empty)
     absent = [column.name for column in columns if column.name not in given]
     if absent:

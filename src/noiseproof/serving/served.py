@@ -1,4 +1,4 @@
-"""A fitted model with what it must know about its table."""
+"""A fitted model together with a summary of its training table."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _NAMELESS = "was fitted without feature names"  # a warning of scikit-learn
 
 @shared_docs
 class Arrived(NamedTuple):
-    """Rows that `Served.read` has read; its other methods take them as they are.
+    """Rows after `Served.read`; its other methods take them without reading again.
 
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (n_samples, n_columns)
-        The rows in the form that the model was trained on.
+        The rows in the form on which the model was trained.
     notes : list of Note
-        How they differ from the training table.
+        How the rows differ from the training table.
     missing : array of bool of shape (n_samples, n_columns)
-        Which values the model gets as missing ones.
+        Which values the model gets as missing.
 
     {See Also: Served}
     """
@@ -53,29 +53,29 @@ class Arrived(NamedTuple):
 class Served:
     """A fitted model that takes rows as they arrive in production.
 
-    A model of scikit-learn wants the table that it was trained on: the same columns, in
-    the same order, of the same types. `Served` takes data frames of pandas and polars,
-    dictionaries of columns, lists of records (one dictionary is one row) and arrays,
-    and makes that table of them. Columns may come in any order. A column that is absent
-    is a missing value in every row, a column that training did not have is ignored, and
-    a value that cannot be read, or a word that training did not have, is a missing
-    value. `check` says which of this has happened. A table that shares no column with
-    the training table, or hardly any, is refused.
+    A scikit-learn model needs a table like the one it was trained on: the same columns,
+    in the same order, with the same types. `Served` takes pandas and polars data
+    frames, dictionaries of columns, lists of records (one dictionary is one row) and
+    arrays, and converts them to such a table. Columns may come in any order. Values
+    count as missing if their column is absent, if they cannot be read, or if they are
+    words that did not occur in training. Extra columns are ignored. `check` reports all
+    this. A table that has hardly any column of the training table is refused.
 
-    Only a summary of the training table is kept, none of its rows: names, kinds, words
-    and ranges of the columns, and how often their values were missing.
+    Only a summary of the training table is kept, and none of its rows: the names,
+    kinds, words and ranges of the columns, and how often their values were missing.
 
     Parameters
     ----------
     model : estimator
         A fitted model with `predict`. It should accept missing values, as
-        `AverageOverMissing` does; one that does not still gets its columns in order.
+        `AverageOverMissing` does. A model that refuses them still gets its columns in
+        order.
     reference : data frame, array or sparse matrix of shape (n_samples, n_columns)
-        The training table, without the target. Where the model knows the names of its
-        columns, the table may have others as well. Of a sparse matrix only the number
+        The training table, without the target. If the model knows the names of its
+        columns, the table may have others as well. For a sparse matrix only the number
         of columns is kept.
     target : str, default=None
-        Name of the target, a column that new tables may have, too.
+        Name of the target. New tables may have a column of this name, which is ignored.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Served:
     form : {"array", "pandas", "polars", "sparse"}
         The form in which the model gets its rows.
     classes_ : array of shape (n_classes,)
-        Labels, if the model has them.
+        Class labels, if the model is a classifier.
 
     {See Also: AverageOverMissing, recommend, save}
 
@@ -107,34 +107,36 @@ class Served:
 
     def __init__(self, model: Any, reference: Any, *, target: str | None = None):
         if not hasattr(model, "predict"):
-            raise TypeError(f"The model has no predict: {type(model).__name__}.")
+            raise TypeError(f"The model has no method predict: {type(model).__name__}.")
         self.model = model
         self.target = target
         self.form = "sparse"
         self.columns: list[Column] = []
         shape = getattr(reference, "shape", None) or np.shape(reference)
         if len(shape) != 2 or 0 in shape:
-            raise ValueError("The reference must be a table with rows and columns.")
+            raise ValueError("reference must be a table with rows and columns.")
         self.width = int(shape[1])
         if density(reference) is None:
             self._summarise(reference)
 
     @classmethod
     def remembered(cls, model: Any, target: str | None = None) -> Served | None:
-        """Serve a model whose training table is not at hand any more.
+        """Serve a model whose training table is no longer available.
 
         Parameters
         ----------
         model : estimator
-            A fitted pipeline that begins with a `TableEncoder`, or an averaged one.
+            A fitted pipeline that begins with a `TableEncoder`, also inside
+            `AverageOverMissing`.
         target : str, default=None
             Name of the target.
 
         Returns
         -------
         served : Served or None
-            With the names, kinds and words that the encoder knows, without ranges and
-            costs; None if the model has no such encoder.
+            The served model, with the names, kinds and words of columns that the
+            encoder knows, but without ranges and costs. None if the model has no such
+            encoder.
         """
         columns = remembered_columns(model)
         if columns is None:
@@ -162,7 +164,7 @@ class Served:
         self.columns = with_costs(self.model, self.columns, sample, self._assembled)
 
     def _tried(self, sample: list[Any]) -> list[Any]:
-        """Rows of the sample for which the model answers; else one clear sentence."""
+        """The sample, or its complete rows if the model refuses missing values."""
         try:
             self._try(sample)
             return sample
@@ -171,8 +173,8 @@ class Served:
             if whole.all() or not whole.any():
                 words = " ".join(str(error).split()).rstrip(".")
                 raise ValueError(
-                    "The model does not answer for the reference; pass the table that "
-                    f"it was trained on. It says: {words}."
+                    "The model cannot predict the reference; pass the table on which "
+                    f"it was trained. Its error is: {words}."
                 ) from error
         return self._tried([part[whole] for part in sample])
 
@@ -189,7 +191,7 @@ class Served:
 
     @property
     def classes_(self) -> Any:
-        """Labels of the model."""
+        """Class labels of the model."""
         return self.model.classes_
 
     @property
@@ -200,7 +202,7 @@ class Served:
     def predict(
         self, rows: Any, *, interval: float | None = None, strict: bool = False
     ) -> Any:
-        """Predict.
+        """Predict classes or targets, optionally with intervals.
 
         Parameters
         ----------
@@ -215,16 +217,16 @@ class Served:
         Returns
         -------
         predictions : array of shape (n_samples,)
-            What the model predicts.
+            Predictions of the model.
         intervals : array of shape (n_samples, 2)
-            Lower and upper ends; only with `interval`.
+            Lower and upper ends. Only returned if `interval` is given.
         """
         if interval is None:
             return self.model.predict(self._rows(rows, strict))
         if not has_intervals(self.model):
             raise RowsError(
                 f"{type(self.model).__name__} has no predict_interval, so there are no "
-                "intervals; AverageOverMissing around a regressor has them, and so has "
+                "intervals. Use AverageOverMissing around a regressor, or "
                 "ConformalRegressor."
             )
         X = self._rows(rows, strict)
@@ -232,7 +234,7 @@ class Served:
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))
     def predict_proba(self, rows: Any, *, strict: bool = False) -> Any:
-        """Probabilities of the classes.
+        """Predict probabilities of the classes.
 
         Parameters
         ----------
@@ -249,7 +251,7 @@ class Served:
         return self.model.predict_proba(self._rows(rows, strict))
 
     def check(self, rows: Any) -> list[Note]:
-        """How rows differ from the training table.
+        """Report how rows differ from the training table.
 
         Parameters
         ----------
@@ -259,30 +261,30 @@ class Served:
         Returns
         -------
         notes : list of Note
-            Each has a `kind`, the `columns`, a `finding` in words and the number of
-            `values`. The kinds are "absent", "extra", "unreadable", "unseen" (words
-            that training did not have), "out of range" (further from the range of
-            training than half of its width), and "missing" (more often than in
+            Each note has a `kind`, the `columns`, a `finding` in words, and the number
+            of `values`. The kinds are "absent", "extra", "unreadable", "unseen" (words
+            that did not occur in training), "out of range" (outside the range of
+            training by more than half of its width), and "missing" (more often than in
             training).
         """
         return self.read(rows).notes
 
     def read(self, rows: Any, *, extra_removed: bool = False) -> Arrived:
-        """Read rows once, for several of the other methods.
+        """Read rows once, to pass them to several of the other methods.
 
         Parameters
         ----------
         rows : data frame, dict, list of dict, array or Arrived
             Rows as they arrive.
         extra_removed : bool, default=False
-            Whether something else has removed the columns that training did not have,
-            as MLflow does. They cannot tell then that this is another table, so a
-            quarter of the columns of training must be there.
+            Whether extra columns have been removed from the rows before, as MLflow
+            does. Then they cannot show that this is another table, so at least a
+            quarter of the training columns must be present.
 
         Returns
         -------
         arrived : Arrived
-            The rows as the model gets them, and the notes on them.
+            The rows as the model gets them, and notes on them.
         """
         if isinstance(rows, Arrived):
             return rows
@@ -294,51 +296,53 @@ class Served:
         extra = [name for name in given if name not in known]
         self._refuse_others(len(there), extra, extra_removed)
         if not n:
-            raise RowsError("There are no rows.")
+            raise RowsError("There are no rows to predict.")
         readings = list(self._readings(given, n))
         notes = list(notes_on(self.columns, readings, given, extra))
         X = self._assembled([reading.values for reading in readings])
         return Arrived(X, notes, np.column_stack([r.missing for r in readings]))
 
     def _readings(self, given: dict[str, Any], n: int) -> Iterator[Reading]:
-        """Each column of training as it was read, or as one that is missing."""
+        """Read each column of training; one that is absent is missing everywhere."""
         for column in self.columns:
             yield column.read(given.get(column.name, [None] * n))
 
     def _refuse_others(self, there: int, extra: list[str], removed: bool) -> None:
-        """One sentence if this is hardly the table that the model was trained on."""
+        """Raise an error if hardly any column of the training table is there."""
         share, few = there / len(self.columns), len(extra) <= there and not removed
         if share >= _FEW or (share >= _HARDLY and few):
             return
         found = f"only {there}" if there else "none"
         raise RowsError(
-            f"This is not the table of the model: of its {len(self.columns)} columns "
-            f"{found} {'is' if there < 2 else 'are'} there. It was trained on "
+            f"The rows do not belong to this model: of its {len(self.columns)} columns "
+            f"{found} {'is' if there < 2 else 'are'} there. The model was trained on "
             f"{_quoted(self.names)}{f'; got {_quoted(extra)}' if extra else ''}."
         )
 
     def _read_sparse(self, rows: Any) -> Arrived:
-        """Rows of a model that was trained on a sparse matrix, which has no names."""
+        """Check rows for a model that was trained on a sparse matrix."""
         shape = np.shape(rows)
         if len(shape) != 2 or shape[1] != self.width:
             raise RowsError(
-                f"The model was trained on a sparse matrix of {self.width} columns; "
-                f"pass such a matrix, or an array, and not {type(rows).__name__}"
+                f"The model was trained on a sparse matrix with {self.width} columns; "
+                f"pass such a matrix or an array instead of {type(rows).__name__}"
                 f"{f' of shape {shape}' if len(shape) == 2 else ''}."
             )
         return Arrived(rows, [], np.zeros((shape[0], 0), dtype=bool))
 
     def _rows(self, rows: Any, strict: bool) -> Any:
-        """The rows as the model gets them, if it can and may have them."""
+        """The rows as the model gets them, after checking them."""
         arrived = self.read(rows)
         if strict and arrived.notes:
             found = [f"{_quoted(n.columns)}: {n.finding}" for n in arrived.notes]
-            raise RowsError(f"The rows are not as in training. {'; '.join(found)}.")
+            raise RowsError(
+                f"The rows differ from the training table. {'; '.join(found)}."
+            )
         self._refuse_missing(arrived.missing)
         return arrived.X
 
     def _refuse_missing(self, missing: NDArray[np.bool_]) -> None:
-        """One sentence if the model cannot answer without values that are missing."""
+        """Raise an error if values are missing that the model needs."""
         needed = [not column.may_be_missing for column in self.columns]
         gone = missing & np.array(needed, dtype=bool)
         names = [c.name for c, part in zip(self.columns, gone.T, strict=True)
@@ -346,38 +350,39 @@ class Served:
         if names:
             raise RowsError(
                 f"{type(self.model).__name__} refuses missing values, and "
-                f"{gone.any(axis=1).sum()} of {len(gone)} rows lack {_quoted(names)}; "
-                "AverageOverMissing(FrozenEstimator(model)), fitted on the training "
-                "table, would answer."
+                f"{gone.any(axis=1).sum()} of {len(gone)} rows lack {_quoted(names)}. "
+                "Serve AverageOverMissing(FrozenEstimator(model)) instead, fitted on "
+                "the training table."
             )
 
     def contract(self) -> dict[str, dict[str, Any]]:
-        """What the model wants to know, column by column.
+        """Describe the columns that the model takes.
 
         Returns
         -------
         contract : dict of str to dict
             For each column its `kind`; the `words` of a category or the `range` of
             training; whether it `may_be_missing`; its `missing_rate` in training; and
-            its `absence_cost`. That is measured on a sample of the training rows,
-            without labels. For a classifier with probabilities it is the fall of the
-            mean largest probability if the column is missing, which for calibrated
-            probabilities is the fall of the accuracy; for a regressor the root mean
-            squared change of the prediction. It is None where the model refuses a
-            missing value, or has no probabilities.
+            its `absence_cost`, the cost if the whole column is missing. The cost is
+            measured on a sample of the training rows, without labels. For a classifier
+            with probabilities it is the fall of the mean largest probability, which is
+            the fall of the accuracy if probabilities are calibrated. For a regressor it
+            is the root mean squared change of the prediction. It is None if the model
+            refuses missing values, or has no probabilities.
         """
         return contract_of(self.columns)
 
     def json_schema(self) -> dict[str, Any]:
         """Describe a record as JSON Schema (draft 2020-12).
 
-        Of the values of a valid record `check` has nothing to say. No column is
-        required, and each may be null if the model answers then; others are allowed.
+        `check` has no notes on the values of a valid record. No column is required, and
+        each may be null if the model accepts missing values in it. Extra columns are
+        allowed.
 
         Returns
         -------
         schema : dict
-            Of an object with one property for each column.
+            Schema of an object with a property for each column.
         """
         return schema_of(self.columns)
 
@@ -386,7 +391,7 @@ class Served:
 
 
 def _columns(table: Any) -> list[tuple[Any, Any]]:
-    """Labels and columns of a table; an array's are named x0, x1, and so on."""
+    """Labels and columns of a table; columns of an array are named x0, x1, ..."""
     if hasattr(table, "items"):
         return list(table.items())
     if hasattr(table, "iter_columns"):
@@ -402,14 +407,14 @@ def _known(
     names = getattr(model, "feature_names_in_", None)
     found = {str(label): (label, column) for label, column in columns}
     if len(found) < len(columns):
-        raise ValueError("Two columns of the reference have the same name.")
+        raise ValueError("Two columns of reference have the same name; rename one.")
     if names is None:
         return [pair for name, pair in found.items() if name != target]
     absent = [str(name) for name in names if str(name) not in found]
     if absent:
         raise ValueError(
-            f"The reference lacks {_quoted(absent)}, which the model was fitted on; "
-            "pass the training table."
+            f"reference lacks the columns {_quoted(absent)}, on which the model was "
+            "fitted; pass the training table."
         )
     return [found[str(name)] for name in names]
 

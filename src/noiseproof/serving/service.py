@@ -1,4 +1,4 @@
-"""A served model behind HTTP: answers, its contract, its health and its metrics."""
+"""The HTTP service of a served model: predictions, contract, health and metrics."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ _OPTIONS: dict[str, Any] = {  # beside the rows of a request, and what they may 
     "interval": lambda value: isinstance(value, float) and 0 < value < 1,
     "strict": lambda value: isinstance(value, bool),
 }
+_LEGAL = {"interval": "a number between 0 and 1", "strict": "true or false"}
 _LEAST = 50  # rows in the window, or nothing is estimated
 _SECONDS = 30.0  # for which an estimate is good enough
 _LOG = logging.getLogger("noiseproof.serving")
@@ -69,39 +70,40 @@ def http_app(
     max_seconds: float = 30.0,
     window: int = 1000,
 ) -> Starlette:
-    """Return an ASGI application that answers for a served model over HTTP.
+    """Make an ASGI application that serves the predictions of a model over HTTP.
 
     - `POST /predict`: predictions, probabilities or intervals, and notes on the rows.
-    - `GET /contract`: JSON Schema of a row, with what is known about each column.
+    - `GET /contract`: JSON Schema of a row, with a description of each column.
     - `GET /health`: whether the service works, and its version.
-    - `GET /metrics`: counts and times for Prometheus, and for models that average over
-      missing values the estimated score of the last rows and what their missing values
-      cost (see `noiseproof.evaluation.missing_cost`).
+    - `GET /metrics`: counts and times for Prometheus. For models that average over
+      missing values, also the estimated score of the most recent rows and what their
+      missing values cost (see `noiseproof.evaluation.missing_cost`).
 
     The body of `/predict` is a record (a JSON object with a value for each column), a
     list of records, or `{"rows": records, "interval": 0.9, "strict": false}`. `null`
-    and columns that are left out are missing values. An error is `{"error": sentence}`
-    with status 400 (not JSON, or not records), 408 (the body came too slowly), 413 (too
-    long), 422 (the model refuses the rows), 503 (no answer in time) or 500.
+    and omitted columns are missing values. An error is `{"error": sentence}`, with
+    status 400 (not JSON, or not records), 408 (the body came too slowly), 413 (the body
+    is too long), 422 (the model refuses the rows), 503 (no answer in time), or 500.
 
     Parameters
     ----------
     served : Served
-        The model and what it knows about its table.
+        The model, with a summary of its training table.
     max_bytes : int, default=16 MiB
-        The largest body that is read.
+        Maximum size of a request body.
     max_rows : int, default=10_000
-        The largest number of rows in a request.
+        Maximum number of rows in a request.
     max_seconds : float, default=30.0
-        The longest time to read a body, and the longest time to wait for an answer.
+        Maximum time to read a body, and also to wait for an answer.
     window : int, default=1000
-        The number of last rows, kept in memory, whose score and costs are estimated
-        when `/metrics` is read, at most every 30 seconds; 0 estimates nothing.
+        Number of most recent rows that are kept in memory, to estimate their score and
+        the cost of their missing values. This is done when `/metrics` is read, at most
+        every 30 seconds. 0 turns the estimate off.
 
     Returns
     -------
     app : starlette.applications.Starlette
-        For any ASGI server, such as uvicorn; `noiseproof serve` runs it in one.
+        An application for any ASGI server, such as uvicorn. `noiseproof serve` runs it.
 
     {See Also: Served}
 
@@ -134,7 +136,7 @@ def http_app(
 
 @dataclass(frozen=True)
 class _Limits:
-    """What a service accepts."""
+    """Limits of a service."""
 
     max_bytes: int
     max_rows: int
@@ -143,7 +145,7 @@ class _Limits:
 
 
 class _Service:
-    """The answers to each kind of request."""
+    """Answers the requests to each path."""
 
     def __init__(self, served: Served, limits: _Limits):
         self.served, self.limits = served, limits
@@ -152,13 +154,13 @@ class _Service:
         self.pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="predict")
 
     async def predict(self, request: Request) -> Response:
-        """Answers for the rows in the body."""
+        """Predict the rows in the body of a request."""
         body = await self._within_time(self._body(request), 408, "The body took longer")
         rows, options = _question(body)
         if len(rows) > self.limits.max_rows:
             raise HTTPException(
-                413, f"The request has {len(rows)} rows; {self.limits.max_rows} are "
-                "allowed: send several requests.",
+                413, f"The request has {len(rows)} rows, but only "
+                f"{self.limits.max_rows} are allowed; send several requests.",
             )  # fmt: skip
         work = partial(self._answer, rows, **options)
         # what no thread has begun when time is up is cancelled, and takes no more time
@@ -167,7 +169,7 @@ class _Service:
         return _JSON(found)
 
     def _answer(self, rows: list[Any], **options: Any) -> dict[str, Any]:
-        """Predictions and notes as JSON has them."""
+        """Predictions and notes, as types of JSON."""
         served = self.served
         try:
             arrived = served.read(rows)
@@ -186,7 +188,7 @@ class _Service:
         return answer | {"notes": [_described(note) for note in arrived.notes]}
 
     async def _body(self, request: Request) -> bytes:
-        """The body, unless it is too long."""
+        """Read the body of a request, unless it is too long."""
         parts, size = [], 0
         try:
             async for part in request.stream():
@@ -205,7 +207,7 @@ class _Service:
         return b"".join(parts)
 
     async def _within_time(self, work: Awaitable[Any], status: int, what: str) -> Any:
-        """What the work gives, if it does so in time."""
+        """Wait for the result of some work, but not too long."""
         seconds = self.limits.max_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -218,7 +220,7 @@ class _Service:
         return _JSON(self.served.json_schema())
 
     async def health(self, request: Request) -> Response:
-        """That the service works; it does as soon as it answers."""
+        """Say that the service works, which it does if it answers."""
         return _JSON({"status": "ok", "noiseproof": __version__})
 
     async def metrics(self, request: Request) -> Response:
@@ -230,14 +232,14 @@ class _Service:
 
 
 class _JSON(JSONResponse):
-    """JSON in ASCII, since a name can hold half of a surrogate pair."""
+    """JSON in ASCII, because a name can contain half of a surrogate pair."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 class _LastRows:
-    """The last rows that were predicted, and what their missing values cost."""
+    """The most recent rows, and the cost of their missing values."""
 
     def __init__(self, served: Served, size: int):
         self.model, self.size = served.model, size
@@ -247,7 +249,7 @@ class _LastRows:
         self._found: Any = None
 
     def add(self, arrived: Arrived) -> None:
-        """Keep the rows of a request, and drop the oldest beyond the window."""
+        """Keep the rows of a request, and drop the oldest rows outside the window."""
         if not self.size or not hasattr(arrived.X, "shape"):
             return
         n = arrived.X.shape[0]
@@ -260,7 +262,7 @@ class _LastRows:
                 self._n -= self._parts.popleft().shape[0]
 
     def cost(self) -> Any:
-        """The latest estimate; None if there is none."""
+        """The latest estimate of costs; None if there is none."""
         with self._lock:
             late = time.monotonic() - self._time > _SECONDS
             if self._n < _LEAST or not late or self._added == self._shown:
@@ -272,13 +274,13 @@ class _LastRows:
                 warnings.simplefilter("ignore")
                 self._found = missing_cost(self.model, rows)
         except TypeError as error:  # the model cannot tell, and never will
-            _LOG.info("No costs of missing values: %s", error)
+            _LOG.info("The cost of missing values is not estimated: %s", error)
             self.size, self._found = 0, None
         return self._found
 
 
 def _stacked(parts: list[Any]) -> Any:
-    """Tables of one kind, one below the other."""
+    """Stack tables of one kind."""
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 
@@ -291,7 +293,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 class _Counting:
-    """ASGI middleware: counts requests by path and status, and times them."""
+    """ASGI middleware that counts requests by path and status, and times them."""
 
     def __init__(self, app: Any, counters: _Metrics):
         self.app, self.counters = app, counters
@@ -315,27 +317,27 @@ class _Counting:
 
 
 class PatientHTTP(H11Protocol):
-    """HTTP for uvicorn that loses no request, and waits for none forever.
+    """HTTP protocol for uvicorn that loses no request, and waits for none forever.
 
-    uvicorn hangs up when a client closes its side of the connection, though its answer
-    is under way; it waits without limit for the head of a request; and when it stops,
-    its last answer does not say that the connection ends.
+    uvicorn itself drops a connection if the client closes its side before it has the
+    answer. It waits without limit for the head of a request. And when it stops, its
+    last answer does not say that the connection ends.
     """
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for a request as long as a connection is kept open after an answer."""
+        """Limit the time to wait for the first request, as for later ones."""
         super().connection_made(transport)
         self._limit = self._limited(None)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Limit the time to wait for the next request."""
         answered = self.cycle
         super().on_response_complete()
         self._limit.cancel()
         self._limit = self._limited(answered)
 
     def _limited(self, last: Any) -> asyncio.TimerHandle:
-        """Close the connection unless another request than the last one comes."""
+        """Close the connection unless another request comes in time."""
 
         def close() -> None:
             if self.cycle is last:
@@ -349,11 +351,11 @@ class PatientHTTP(H11Protocol):
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Keep the connection open for an answer that is under way."""
+        """Keep the connection open until the current request is answered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def shutdown(self) -> None:
-        """Close the connection, after the answer that is under way."""
+        """Close the connection after the current request is answered."""
         if self.cycle is not None and not self.cycle.response_started:
             last = (b"connection", b"close")
             self.cycle.default_headers = [*self.cycle.default_headers, last]
@@ -361,7 +363,7 @@ class PatientHTTP(H11Protocol):
 
 
 class _Metrics:
-    """What Prometheus reads; of all workers together, if there are several."""
+    """Metrics for Prometheus, added up over all workers."""
 
     def __init__(self, served: Served):
         self._registry = CollectorRegistry()
@@ -379,8 +381,10 @@ class _Metrics:
             labelnames=["column"], multiprocess_mode="max",
         )  # fmt: skip
         known = {
-            "missing_rate": gauge("training_missing_share", "Missing in training."),
-            "absence_cost": gauge("absence_cost", "What the column's absence costs."),
+            "missing_rate": gauge(
+                "training_missing_share", "Share of values missing in training."
+            ),
+            "absence_cost": gauge("absence_cost", "Cost if the column is missing."),
         }
         for name, clause in served.contract().items():
             self._missing.labels(name)  # shown from the start, as zero
@@ -391,16 +395,16 @@ class _Metrics:
         self._add_estimates()
 
     def _add_estimates(self) -> None:
-        """What missing values cost, as the last estimate has it."""
+        """Add metrics for the estimated cost of missing values."""
         now = partial(
             Gauge, registry=self._registry, namespace="noiseproof",
             multiprocess_mode="mostrecent",
         )  # fmt: skip
-        what = "of the last rows, without labels"
+        what = "of the most recent rows, estimated without labels"
         self._estimates = {
             "score": now("estimated_score", f"Score {what}.", ["scoring"]),
             "complete_score": now(
-                "estimated_complete_score", f"With nothing missing, {what}.",
+                "estimated_complete_score", f"Score with nothing missing {what}.",
                 ["scoring"],
             ),
             "cost": now("missing_cost", f"Cost of missing values {what}.", ["scoring"]),
@@ -409,11 +413,13 @@ class _Metrics:
             "column_missing_cost", f"Cost of a column's missing values {what}.",
             ["column"],
         )  # fmt: skip
-        self._window = now("window_rows", "Rows that costs are estimated for.")
-        self._doubts = now("missing_cost_warnings", "Why costs may be wrong.")
+        self._window = now("window_rows", "Rows used to estimate costs.")
+        self._doubts = now(
+            "missing_cost_warnings", "Number of reasons to doubt the estimated costs."
+        )
 
     def show_costs(self, found: Any) -> None:
-        """Show an estimate for the last rows, if there is one."""
+        """Set the metrics to an estimate, if there is one."""
         if found is None:
             return
         for name, gauge in self._estimates.items():
@@ -430,7 +436,7 @@ class _Metrics:
         self._seconds.labels(path).observe(seconds)
 
     def count_rows(self, names: list[str], arrived: Arrived) -> None:
-        """Count what a request brought: rows, missing values and notes."""
+        """Count the rows, missing values and notes of a request."""
         self._rows.inc(len(arrived.missing))
         for name, count in zip(names, arrived.missing.sum(axis=0), strict=False):
             self._missing.labels(name).inc(int(count))
@@ -446,7 +452,7 @@ class _Metrics:
 
 
 def _question(body: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """The records of a request, and its options."""
+    """Parse the records of a request, and its options."""
     try:
         question = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -466,29 +472,29 @@ def _question(body: bytes) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _check_options(options: dict[str, Any]) -> None:
-    """One sentence about what stands beside the rows of a request."""
+    """Raise an error if the options beside the rows are not legal."""
     for name, value in options.items():
         if name not in _OPTIONS:
             raise HTTPException(
-                400, f"Beside 'rows' there is {name!r}; the options are 'interval' and "
-                "'strict'.",
+                400, f"Unknown option {name!r}: beside 'rows' there may be 'interval' "
+                "and 'strict'.",
             )  # fmt: skip
         if not _OPTIONS[name](value):
-            raise HTTPException(400, f"{name} must not be {value!r}.")
+            raise HTTPException(400, f"{name} must be {_LEGAL[name]}; got {value!r}.")
 
 
 def _described(note: Note) -> dict[str, Any]:
-    """A note as JSON has it; the answer is an option of the command line."""
+    """A note as types of JSON, without the option of the command line."""
     return {"kind": note.kind, "columns": note.columns, "finding": note.finding}
 
 
 async def _refusal(request: Request, error: Any) -> Response:
-    """One sentence, whatever was wrong with a request."""
+    """Answer a bad request with one sentence."""
     return _JSON({"error": error.detail}, error.status_code, error.headers)
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """An error of the model or of the service; the log has the rest."""
+    """Answer after an error of the model or of the service; the log has details."""
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     sentence = f"The service failed: {type(error).__name__}: {error}"
     return _JSON({"error": sentence}, 500)

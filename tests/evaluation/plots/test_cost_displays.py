@@ -68,4 +68,4 @@ def test_curves_are_lines(case):
     curve = acquisition_curve(*case, n_steps=4)
     for line, scores in zip(display.lines_, curve.scores, strict=True):
         np.testing.assert_allclose(line.get_ydata(), scores)
-    assert display.ax_.get_xlabel() == "spent for a row"
+    assert display.ax_.get_xlabel() == "amount spent per row"
