@@ -121,8 +121,10 @@ def test_trees_are_fitted_several_times_and_others_on_weighted_copies(rng):
     X, y = load_wine(return_X_y=True)
     holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     training = Training(holed, y, None, rng.random((len(X), 5)))
-    tables = completed(Donors().fit(holed), holed, training.chances)
-    trees = completed_fits(TREES, training, tables)
+    done = completed(Donors().fit(holed), holed, training.chances)
+    tables = [done.copy(k) for k in range(done.n_copies)]
+    assert len(tables) == 5
+    trees = completed_fits(TREES, training, done)
     assert len(trees) == 3
     for model, table in zip(trees, tables[:3], strict=True):
         again = TREES.fit(table, y)
@@ -132,8 +134,8 @@ def test_trees_are_fitted_several_times_and_others_on_weighted_copies(rng):
     np.testing.assert_allclose(found, expected)
     # a copy of weight 1/5 of each row, whether it has holes or not, is the same
     linear = make_pipeline(StandardScaler(), LogisticRegression())
-    assert len(completed_fits(linear, training, tables)) == 1
-    (found,) = completed_fits(Ridge(), training, tables)
+    assert len(completed_fits(linear, training, done)) == 1
+    (found,) = completed_fits(Ridge(), training, done)
     again = Ridge().fit(np.concatenate(tables), np.tile(y, 5), np.full(5 * len(y), 0.2))
     np.testing.assert_allclose(found.coef_, again.coef_, rtol=1e-8)
 
@@ -207,7 +209,8 @@ def test_indicators_of_arrays_and_frames():
 def test_rows_are_completed_as_often_as_the_weights_say(rng):
     law = Donors(n_donors=4).fit(rng.normal(size=(50, 2)))
     Q = np.array([[0.3, np.nan], [0.1, 0.2], [np.nan, np.nan]])
-    tables = completed(law, Q, rng.random((3, 20_000)))
+    done = completed(law, Q, rng.random((3, 20_000)))
+    tables = [done.copy(k) for k in range(20_000)]
     np.testing.assert_array_equal([table[1] for table in tables[:9]], [Q[1]] * 9)
     rows, weights, origin = law.draws(Q, 20)
     for row in (0, 2):

@@ -1,4 +1,4 @@
-"""Ways to answer rows with missing values, where training rows had some as well."""
+"""Predict for rows with missing values if training rows had missing values, too."""
 
 from __future__ import annotations
 
@@ -27,52 +27,60 @@ from noiseproof.estimators.averaging import TINY, best_classes, shares
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
-Weights = dict[str, float]  # of members; they sum to one, and none is zero
-# weights for holes as in training and for others, and who answers complete rows
+Weights = dict[str, float]  # positive weights of members, which sum to one
+# weights for patterns as in training, weights for other patterns, and the name of the
+# member that predicts for complete rows
 Verdict = tuple[Weights, Weights, str]
-# of a fitted model, a conditional and complete rows: a model that averages
+# takes a fitted model, a conditional and complete rows, and returns a model that
+# averages
 Average = Callable[[Any, Any, Any], Any]
 
 TREE_MODULES = ("sklearn.ensemble", "sklearn.tree", "xgboost", "lightgbm", "catboost")
 OWN, AVERAGED, INDICATED = "own NaN", "averaged", "averaged with indicators"
 
-_FITS = 3  # of trees, each on rows that are completed by another draw
-_COPIES, _ROWS = 5, 100_000  # of a row with holes for others, and rows in all copies
-_DONORS = 2_000  # rows that complete the training rows
-_BLOCK = 2**19  # numbers in the draws that complete some of them
-_OFTEN = 5  # missing values of a column that gets an indicator
-_PARTS = 3  # of the rows, one of which is held out at a time
-_TAUGHT_BY = 6_000  # rows from which the parts are taken
-_JUDGED = 300  # rows that are masked at each rate
-_RATES = (0.2, 0.5, 0.8)  # of cells masked in rows held out
-_UNLIKELY = 1e-6  # log-loss has no bound
-_SMALL = 0.1  # weight that is not worth to ask another model
-_MANY = 1_000  # rows of a part after which no other is held out
-_ENOUGH = 50  # held-out rows that have holes of their own
-_PATTERNS = 2_000  # of training rows, to compare others with
-_NEAR = 0.95  # share of training rows that are as near to another one
+_FITS = 3  # fits of a tree, each on rows completed by another draw
+# copies of an incomplete row for estimators other than trees, and the maximum number of
+# rows in all copies
+_COPIES, _ROWS = 5, 100_000
+_DONORS = 2_000  # donor rows that complete the training rows
+_BLOCK = 2**19  # numbers in the draws that are made at once
+_OFTEN = 5  # a column with at least so many missing values gets an indicator
+_PARTS = 3  # folds of the rows, one of which is held out at a time
+_TAUGHT_BY = 6_000  # rows that are split into folds
+_JUDGED = 300  # held-out rows that are masked at each rate
+_RATES = (0.2, 0.5, 0.8)  # share of values masked in held-out rows
+_UNLIKELY = 1e-6  # probabilities are clipped here, since log-loss has no bound
+_SMALL = 0.1  # members of a smaller weight are left out, to save time
+_MANY = 1_000  # with folds of at least this size, a single one is held out
+_ENOUGH = 50  # so many incomplete held-out rows suffice to choose weights
+_PATTERNS = 2_000  # patterns of training rows that new rows are compared with
+_NEAR = 0.95  # quantile of the distances between patterns of training rows
 
 
 class Treatments:
-    """Ways to answer rows with missing values, and the weight of each.
+    """A blend of several models for rows with missing values.
 
-    Holes of training rows may mean something, and a model that accepts NaN has learned
-    from them. So there are up to three members: the model's own handling of NaN, which
-    averages only over values of columns that were never missing in training; averages
-    of a model that was fitted on completed rows; and the same with indicator columns
-    for what is missing. Their answers are averaged with the weights that suit held-out
-    training rows best, by log-loss or squared error. Rows whose holes resemble those of
-    training rows have weights of their own.
+    Missing values of training rows may be informative, and a model that accepts NaN has
+    learned from them. So there are up to three members. "own NaN" uses the model's own
+    handling of NaN, and only averages over columns that were never missing in training.
+    "averaged" averages a model that was fitted on completed rows. "averaged with
+    indicators" does the same with additional indicator columns for missing values.
+    Their predictions are averaged with the weights that are best on held-out training
+    rows, by log-loss or squared error. There are separate weights for rows whose
+    missing values resemble those of training rows.
 
     Parameters
     ----------
     members : dict of str to fitted model
+        The members by name.
     seen, new : dict of str to float
-        Weights of members for rows with holes as in training, and for others.
+        Weights of the members for rows with missing values as in training, and for
+        other rows.
     patterns : array of bool of shape (n_patterns, n_columns)
-        What is missing in training rows.
+        Patterns of missing values of training rows.
     reach : float
-        Number of cells by which a pattern may differ from those of training.
+        Maximum number of columns in which a pattern may differ from the nearest pattern
+        of the training rows to count as seen in training.
     complete : str
         The member that is best for complete rows.
     """
@@ -99,11 +107,11 @@ class Treatments:
 
     @property
     def verdict(self) -> Verdict:
-        """What was found, for another model of the same kind."""
+        """The chosen weights, to pass on to another model of the same kind."""
         return self.seen, self.new, self.complete
 
     def answer(self, method: str, X: Any) -> Any:
-        """What a method of the estimator predicts for rows with missing values."""
+        """Predictions of a method of the estimator for rows with missing values."""
         first = next(iter(self.members.values()))
         if not is_classifier(first):
             return self._mixed(X, lambda model, rows: model.predict(rows))
@@ -116,13 +124,13 @@ class Treatments:
         return best_classes(first, found) if method == "predict" else found
 
     def behind_indicators(self) -> Any:
-        """The estimator fitted with indicator columns, as a model of the other ones."""
+        """A model of the original columns: adds indicators, and then predicts."""
         (_, indicators), (_, averaged) = self.members[INDICATED].steps
         model = averaged.estimator_.estimator
         return Pipeline([("indicators", indicators), ("model", model)])
 
     def spreads(self, X: Any) -> Array:
-        """Standard deviations of predictions, over draws and over members."""
+        """Standard deviations of predictions over draws and members."""
 
         def moments(model: Any, rows: Any) -> Array:
             mean, std = model.predict(rows, return_std=True)
@@ -132,7 +140,7 @@ class Treatments:
         return np.sqrt(np.maximum(square - mean**2, 0.0))
 
     def _mixed(self, X: Any, ask: Callable[[Any, Any], Any]) -> Any:
-        """Weighted means of what the members answer."""
+        """Weighted means of the members' predictions."""
         seen = _distances(holes(X), self.patterns).min(axis=1) <= self.reach
         parts: list[Any] = []
         places: list[Rows] = []
@@ -147,7 +155,7 @@ class Treatments:
 
 
 def _in_words(weights: Weights) -> str:
-    """The heaviest first: averaged (70%), own NaN (30%)."""
+    """Weights in words, the largest first, as in "averaged (70%), own NaN (30%)"."""
     if len(weights) == 1:
         return next(iter(weights))
     order = sorted(weights, key=lambda name: -weights[name])
@@ -155,20 +163,20 @@ def _in_words(weights: Weights) -> str:
 
 
 def _log_odds(probabilities: Array) -> Array:
-    """Scores that have these probabilities: of two classes one, else one each."""
+    """Scores for these probabilities: one for two classes, otherwise one per class."""
     if probabilities.shape[1] == 2:
         return np.asarray(logit(np.clip(probabilities[:, 1], TINY, 1 - 2**-53)))
     return np.log(np.maximum(probabilities, TINY))
 
 
 def _distances(missing: Mask, patterns: Mask) -> Array:
-    """Numbers of cells that are missing in one of two rows only, (n, n_patterns)."""
+    """Numbers of columns that are missing in one of two rows only, (n, n_patterns)."""
     M, P = missing.astype(np.float32), patterns.astype(np.float32)
     return M.sum(axis=1)[:, None] + P.sum(axis=1) - 2 * M @ P.T
 
 
 def _patterns(missing: Mask) -> tuple[Mask, float]:
-    """What is missing in some rows, and how far another row may be from them."""
+    """Patterns of missing values, and how far others may be from the nearest one."""
     missing = missing[missing.any(axis=1)][:_PATTERNS]
     apart = _distances(missing, missing)
     np.fill_diagonal(apart, np.inf)
@@ -177,14 +185,14 @@ def _patterns(missing: Mask) -> tuple[Mask, float]:
 
 
 class Leaving(BaseEstimator):
-    """A conditional that leaves missing values of some columns missing.
+    """A conditional that leaves missing values in some columns as they are.
 
     Parameters
     ----------
     conditional : Conditional
-        Draws the other missing values.
+        The conditional that draws the missing values of the other columns.
     columns : array of int
-        Columns whose missing values stay.
+        Columns in which missing values stay missing.
     """
 
     keeps_rows = True
@@ -199,7 +207,7 @@ class Leaving(BaseEstimator):
         return self
 
     def draws(self, X: Any, n_draws: int | None = None, **options: Any) -> Draws:
-        """Draw rows; one that misses nothing else is its own only draw."""
+        """Draw rows. A row without other missing values is its own only draw."""
         cells = self.conditional_.cells_
         codes = np.asarray(cells.codes(X))
         stays = np.zeros(codes.shape, dtype=bool)
@@ -217,7 +225,7 @@ class Leaving(BaseEstimator):
 
 
 class Indicators(TransformerMixin, BaseEstimator):
-    """Appends columns that say where values of other columns are missing.
+    """Append indicator columns for the missing values of other columns.
 
     Parameters
     ----------
@@ -229,11 +237,11 @@ class Indicators(TransformerMixin, BaseEstimator):
         self.columns = columns
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing to learn."""
+        """Do nothing: there is nothing to learn."""
         return self
 
     def transform(self, X: Any) -> Any:
-        """The table with one more column, of zeros and ones, for each of `columns`."""
+        """Append a column of zeros and ones for each of `columns`."""
         missing = holes(X)[:, self.columns]
         if not hasattr(X, "columns"):
             wide = np.empty((len(X), X.shape[1] + missing.shape[1]), X.dtype)
@@ -258,10 +266,10 @@ class Indicators(TransformerMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Training:
-    """Rows, targets (None for a frozen model), weights, and random numbers.
+    """Training rows, targets (None for a frozen model), weights and random numbers.
 
-    `chances`, of shape (n_samples, n_copies), are from 0 to 1 and choose the draws that
-    complete each row.
+    The random numbers `chances`, of shape (n_samples, n_copies), are between 0 and 1
+    and choose the draws that complete each row.
     """
 
     X: Any
@@ -271,7 +279,7 @@ class Training:
 
     @classmethod
     def of(cls, X: Any, y: Any, weights: Any, order: Rows, rng: Any) -> Training:
-        """All training rows; `order` is one that depends on what they hold."""
+        """All training rows, in an `order` that depends on their values only."""
         n_copies = int(np.clip(_ROWS // len(order), 1, _COPIES))
         return cls(X, y, weights, rng.random((len(order), n_copies))[np.argsort(order)])
 
@@ -283,33 +291,51 @@ class Training:
         )
 
 
-def completed_fits(base: Any, training: Training, tables: list[Any]) -> list[Any]:
+@dataclass(frozen=True)
+class Completed:
+    """Training rows whose missing values are filled by draws, once or several times.
+
+    `rows` has all rows once, and then those with gaps once more for each other draw.
+    """
+
+    rows: Any
+    gaps: Rows
+    n_rows: int
+
+    @property
+    def n_copies(self) -> int:
+        """How often missing values were drawn."""
+        return 1 + (self.rows.shape[0] - self.n_rows) // max(len(self.gaps), 1)
+
+    def copy(self, k: int) -> Any:
+        """All rows once, filled by the k-th draw."""
+        places = np.arange(self.n_rows)
+        if k:
+            first = self.n_rows + (k - 1) * len(self.gaps)
+            places[self.gaps] = np.arange(first, first + len(self.gaps))
+        elif len(self.rows) == self.n_rows:
+            return self.rows
+        return _safe_indexing(self.rows, places)
+
+
+def completed_fits(base: Any, training: Training, done: Completed) -> list[Any]:
     """An estimator, fitted on completed rows.
 
     Copies of a row that differ in a few values make trees too sure of themselves, so
-    one is fitted on each of the first tables. Any other estimator is fitted once on all
-    of them, as copies that share the weight of a row, or on the first one if it takes
-    no weights.
+    one is fitted on each of the first copies. Any other estimator is fitted once on all
+    of them, where copies share the weight of a row, or on the first one if it takes no
+    weights.
     """
-    y, weights = training.y, training.weights
+    y, weights, k = training.y, training.weights, done.n_copies
     if is_tree(base) and y.ndim == 1:
-        return [fitted(base, table, y, weights) for table in tables[:_FITS]]
-    if len(tables) == 1 or not has_fit_parameter(base, "sample_weight"):
-        return [fitted(base, tables[0], y, weights)]
-    weights = np.ones(len(y)) if weights is None else weights
-    gaps = np.flatnonzero(holes(training.X).any(axis=1))
-    shared = weights[gaps] / len(tables)
-    weights = weights.copy()
-    weights[gaps] = shared
-    copies = [_safe_indexing(table, gaps) for table in tables[1:]]
-    return [
-        fitted(
-            base,
-            _stacked([tables[0], *copies]),
-            np.concatenate([y, *[y[gaps]] * len(copies)]),
-            np.concatenate([weights, *[shared] * len(copies)]),
-        )
-    ]
+        copies = (done.copy(i) for i in range(min(k, _FITS)))
+        return [fitted(base, rows, y, weights) for rows in copies]
+    if k == 1 or not has_fit_parameter(base, "sample_weight"):
+        return [fitted(base, done.copy(0), y, weights)]
+    weights = np.ones(len(y)) if weights is None else weights.copy()
+    weights[done.gaps] /= k
+    again = np.concatenate([np.arange(len(y)), np.tile(done.gaps, k - 1)])
+    return [fitted(base, done.rows, y[again], weights[again])]
 
 
 def fitted(base: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -320,60 +346,40 @@ def fitted(base: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 
 
 def is_tree(base: Any) -> bool:
-    """Whether an estimator is a tree or an ensemble of trees with an average."""
+    """Whether an estimator is a tree-based model whose predictions can be averaged."""
     last = unwrap(base)[1]
     averages = hasattr(last, "predict_proba") or not is_classifier(base)
     return averages and type(last).__module__.startswith(TREE_MODULES)
 
 
-def completed(law: Any, X: Any, chances: Array) -> list[Any]:
-    """Tables in which missing values are filled by draws at random.
-
-    There is one for each column of `chances`.
-    """
+def completed(law: Any, X: Any, chances: Array) -> Completed:
+    """Fill missing values by draws at random, once for each column of `chances`."""
     if isinstance(law, Donors):  # these are in random order
         law = copy(law)
         law.rows_ = law.rows_[:_DONORS]
+    cells, (n, n_copies) = Cells(X), chances.shape
+    gaps = np.flatnonzero(holes(X).any(axis=1))
+    origin = np.concatenate([np.arange(n), np.tile(gaps, n_copies - 1)])
+    codes = cells.codes(X)[origin]
+    places = np.stack(  # in `codes`, of each copy of a row with gaps
+        [gaps, *np.arange(n, len(codes)).reshape(n_copies - 1, len(gaps))], axis=1
+    )
     step = max(1, _BLOCK // (Donors.n_default * X.shape[1]))
-    tables: list[list[Any]] = [[] for _ in chances.T]
-    for start in range(0, len(chances), step):
-        part = np.arange(start, min(start + step, len(chances)))
-        rows, weights, origin = law.draws(_safe_indexing(X, part), Donors.n_default)
+    for start in range(0, len(gaps), step):
+        part = gaps[start : start + step]
+        rows, weights, of = law.draws(_safe_indexing(X, part), Donors.n_default)
         # the weights of row i sum to one, and so those of all rows end at i + 1
         points = np.arange(len(part))[:, None] + chances[part].clip(1e-9, 1 - 1e-9)
-        places = np.searchsorted(np.cumsum(weights), points)
-        first = np.searchsorted(origin, np.arange(len(part)))[:, None]
-        last = np.searchsorted(origin, np.arange(len(part)), side="right")[:, None] - 1
-        places = np.clip(places, first, last)
-        for parts, place in zip(tables, places.T, strict=True):
-            parts.append(_safe_indexing(rows, place))
-    return [_stacked(parts) for parts in tables]
-
-
-def _stacked(tables: list[Any]) -> Any:
-    """Rows of several arrays or data frames in one; the list is empty afterwards."""
-    first = tables[0]
-    if len(tables) == 1:
-        return first
-    if hasattr(first, "vstack"):  # polars
-        for table in tables[1:]:
-            first = first.vstack(table)
-        return first
-    if hasattr(first, "columns"):
-        import pandas as pd
-
-        return pd.concat(tables)
-    rows = np.empty((sum(map(len, tables)), first.shape[1]), first.dtype)
-    end = len(rows)
-    while tables:  # each is freed when it has been copied
-        part = tables.pop()
-        rows[end - len(part) : end] = part
-        end -= len(part)
-    return rows
+        drawn = np.searchsorted(np.cumsum(weights), points)
+        first = np.searchsorted(of, np.arange(len(part)))[:, None]
+        last = np.searchsorted(of, np.arange(len(part)), side="right")[:, None] - 1
+        filled = cells.codes(rows)
+        codes[places[start : start + step]] = filled[np.clip(drawn, first, last)]
+    return Completed(cells.table(codes, X, origin), gaps, n)
 
 
 def mean_of(models: list[Any], X: Any, y: Any) -> Any:
-    """A model that answers with the mean over several fitted ones."""
+    """A model that predicts the mean over several fitted models."""
     if len(models) == 1:
         return models[0]
     members = [(str(k), FrozenEstimator(model)) for k, model in enumerate(models)]
@@ -383,16 +389,16 @@ def mean_of(models: list[Any], X: Any, y: Any) -> Any:
 
 
 class Treating:
-    """Fits the members of `Treatments`, and judges them on rows held out.
+    """Fit the members of `Treatments`, and choose their weights on held-out rows.
 
     Parameters
     ----------
     base : estimator
-        Unfitted, or frozen.
+        The estimator, which is not fitted or is frozen.
     law : Conditional
-        The one to average with, of which clones are fitted.
+        The conditional to average with. Clones of it are fitted.
     average : callable
-        Makes a model that averages.
+        Returns a model that averages.
     """
 
     def __init__(self, base: Any, law: Any, average: Average):
@@ -407,10 +413,11 @@ class Treating:
         own: Any,
         known: Verdict | None = None,
     ) -> Treatments | None:
-        """Fit the members on all rows; None if there is only one way.
+        """Fit the members on all rows. None if only one member is possible.
 
-        `order` is one that depends on what rows hold, `own` the estimator fitted on the
-        rows as they are, and `known` is what was found before.
+        `order` is an order of the rows that depends on their values only, `own` is the
+        estimator fitted on the incomplete rows, and `known` are weights that another
+        model has chosen.
         """
         possible = self._possible(training.X)
         if len(possible) < 2:
@@ -423,7 +430,7 @@ class Treating:
         return Treatments(members, seen, new, *_patterns(missing), complete)
 
     def _possible(self, X: Any) -> list[str]:
-        """Names of the members that these training rows allow."""
+        """Names of the members that are possible with these training rows."""
         found = [OWN, AVERAGED] if self.takes_holes else [AVERAGED]
         often = holes(X).sum(axis=0) >= _OFTEN
         return found if self.frozen or not often.any() else [*found, INDICATED]
@@ -431,48 +438,50 @@ class Treating:
     def _members(
         self, training: Training, wanted: Collection[str], own: Any = None
     ) -> dict[str, Any]:
-        """Fitted models that answer rows with missing values, by name."""
+        """Fitted members by name."""
         X, found = training.X, {}
         often = holes(X).sum(axis=0)
-        tables = completed(Donors().fit(X), X, training.chances)
-        if OWN in wanted:
-            law = Leaving(self.law, np.flatnonzero(often))
-            if own is None:
-                own = fitted(self.base, X, training.y, training.weights)
-            found[OWN] = self.average(own, law, self._some(training, tables))
-        if AVERAGED in wanted:
-            found[AVERAGED] = self._averaged(training, tables)
-        del tables  # which may be large
+        if OWN in wanted or AVERAGED in wanted:
+            done = completed(Donors().fit(X), X, training.chances)
+            if OWN in wanted:
+                law = Leaving(self.law, np.flatnonzero(often))
+                if own is None:
+                    own = fitted(self.base, X, training.y, training.weights)
+                found[OWN] = self.average(own, law, self._some(training, done))
+            if AVERAGED in wanted:
+                found[AVERAGED] = self._averaged(training, done)
+            del done  # it may be large, as may X below
         if INDICATED in wanted and (often >= _OFTEN).any():
             indicators = Indicators(np.flatnonzero(often >= _OFTEN))
             X = indicators.transform(X)
-            tables = completed(Donors().fit(X), X, training.chances)
-            averaged = self._averaged(training, tables)
+            done = completed(Donors().fit(X), X, training.chances)
+            del X
+            averaged = self._averaged(training, done)
             steps = [("indicators", indicators), ("averaged", averaged)]
             found[INDICATED] = Pipeline(steps)
         return found
 
-    def _averaged(self, training: Training, tables: list[Any]) -> Any:
-        """Averages of a model that was fitted on completed rows."""
+    def _averaged(self, training: Training, done: Completed) -> Any:
+        """A model that was fitted on completed rows, and that averages."""
         model = self.base
         if not self.frozen:
-            models = completed_fits(self.base, training, tables)
-            model = mean_of(models, tables[0], training.y)
-        return self.average(model, self.law, self._some(training, tables))
+            models = completed_fits(self.base, training, done)
+            model = mean_of(models, done.copy(0), training.y)
+        return self.average(model, self.law, self._some(training, done))
 
-    def _some(self, training: Training, tables: list[Any]) -> Any:
-        """Completed rows for a conditional, as many as it keeps, by their hashes."""
+    def _some(self, training: Training, done: Completed) -> Any:
+        """A random sample of completed rows, as many as the conditional keeps."""
         most = getattr(self.law, "max_rows", Donors().max_rows)
         rows = np.sort(np.argsort(training.chances[:, 0], kind="stable")[:most])
-        return _safe_indexing(tables[0], rows)
+        return _safe_indexing(done.copy(0), rows)
 
     def _judged(self, training: Training, order: Rows, names: list[str]) -> Verdict:
-        """Weights of members by their answers for held-out rows.
+        """Choose the weights of the members by their predictions for held-out rows.
 
-        They suit rows that have holes of their own, and rows with more values masked;
-        complete rows are answered by the first member unless another one is clearly
-        better. A frozen model without targets is compared with what it predicts for
-        complete rows.
+        One set of weights is chosen on rows with missing values, another one on rows in
+        which more values are masked. The first member predicts for complete rows,
+        unless another one is clearly better. For a frozen model without targets, its
+        predictions for complete rows are used as targets.
         """
         X, y, rows = training.X, training.y, order
         usual = {names[0]: 1.0}, {AVERAGED: 1.0}, names[0]
@@ -494,7 +503,7 @@ class Treating:
                 models = self._members(training.take(others), names)
                 asked = [models[name] for name in names]
             except (KeyError, ValueError):
-                # too few rows with holes or of a class, or one column too many
+                # too few incomplete rows or rows of a class, or too many columns
                 fewer = [name for name in names if name != INDICATED]
                 return usual if fewer == names else self._judged(training, order, fewer)
             for kind, some, places in _holed(X, held):
@@ -506,13 +515,14 @@ class Treating:
             return usual[0], new, names[0]
         enough = sum(len(targets) for _, targets in own) >= _ENOUGH
         seen = _blended(own if enough else own + more, names, classes)
-        if self.takes_holes and is_tree(self.base):  # what learned from NaN stays
+        # trees that learned from NaN always predict for complete rows themselves
+        if self.takes_holes and is_tree(self.base):
             return seen, new, names[0]
         return seen, new, _best(none, names, classes)
 
 
 def _holed(X: Any, held: Rows) -> Iterator[tuple[int, Any, Rows]]:
-    """Held-out rows: 0 for own holes, 1 for masked values, 2 for complete ones."""
+    """Held-out rows: (0) incomplete ones, (1) rows with masked values, (2) complete."""
     rows = _safe_indexing(X, held)
     gaps = holes(rows).any(axis=1)
     for kind, some in (0, np.flatnonzero(gaps)), (2, np.flatnonzero(~gaps)):
@@ -528,7 +538,7 @@ def _holed(X: Any, held: Rows) -> Iterator[tuple[int, Any, Rows]]:
 
 
 def _soft(model: Any, X: Any, classes: Any) -> Array:
-    """Predictions of quantities; probabilities of all classes, or shares of scores."""
+    """Predictions of a regressor, or probabilities of all classes (or from scores)."""
     if classes is None:
         return np.asarray(model.predict(X), dtype=np.float64)
     if hasattr(model, "predict_proba"):
@@ -543,9 +553,9 @@ def _soft(model: Any, X: Any, classes: Any) -> Array:
 
 
 def _best(answers: list[Any], names: list[str], classes: Any) -> str:
-    """The member to ask about complete rows: the first, or one that is clearly better.
+    """The member for complete rows: the first one unless another is clearly better.
 
-    That is by more than the standard error of the difference of their losses.
+    Clearly better means by more than the standard error of the difference of losses.
     """
     parts = [np.zeros((len(names), 0))]
     for soft, y in answers:
@@ -565,7 +575,7 @@ def _best(answers: list[Any], names: list[str], classes: Any) -> str:
 
 
 def _blended(answers: list[Any], names: list[str], classes: Any) -> Weights:
-    """Weights of members by their answers, and the targets of these rows."""
+    """Choose weights of members from their predictions and the targets."""
     soft, y = zip(*answers, strict=True)
     stacked, targets = np.concatenate(soft, axis=1), np.concatenate(y)
     if classes is None:  # of several outputs
