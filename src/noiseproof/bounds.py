@@ -1,9 +1,10 @@
 """Risk bounds for linear classifiers whose features go missing or are corrupted.
 
-Dekel and Shamir 2008. Throughout, v are feature values, V their sum, N the budget and
-P = V - N. The risk is the probability that some deletion worth up to N makes the
-classifier err. Every function checks those of its assumptions that data can show; that
-rows are drawn independently from one law is up to the caller.
+These are the bounds of Dekel and Shamir 2008. Throughout, v are the feature values, V
+is their sum, N the budget and P = V - N. The risk is the probability that a row is
+misclassified after some deletion of features whose values sum to at most N. Every
+function checks those of its assumptions that can be checked on data. That rows are
+drawn independently from one distribution is up to the caller.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ _ROUNDING = 1e-9
 @dataclass(frozen=True)
 @shared_docs
 class PacBayesBound:
-    """What theorem 2 says about one classifier.
+    """The bound of theorem 2 for one classifier.
 
     Parameters
     ----------
     risk : float
-        Bound on the risk by inverting the divergence.
+        Upper bound of the risk, from inverting the divergence.
     explicit : float
         The weaker bound in closed form.
     empirical : float
-        Share of rows whose margin is too small after some deletion, the γ-loss.
+        The γ-loss: the share of rows whose margin is too small after some deletion.
     complexity : float
-        β(m, δ, γ) / (m - 1).
+        Complexity term of the bound, β(m, δ, γ) / (m - 1).
 
     {See Also: pac_bayes_risk}
 
@@ -61,19 +62,19 @@ class PacBayesBound:
 
 @shared_docs
 def kl_inverse(empirical: float, divergence: float) -> float:
-    """The largest ε with KL(empirical ‖ ε) <= divergence, to 1e-10.
+    """Compute the largest ε with KL(empirical ‖ ε) <= divergence, to 1e-10.
 
     Parameters
     ----------
     empirical : float
         A probability.
     divergence : float
-        How far ε may be from it, in nats.
+        Maximum divergence between `empirical` and ε, in nats.
 
     Returns
     -------
     epsilon : float
-        At least `empirical`, at most 1.
+        The largest ε, between `empirical` and 1.
 
     {See Also: pac_bayes_risk}
 
@@ -86,7 +87,7 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     _check(0 <= empirical <= 1, f"empirical must be a probability; got {empirical!r}.")
     _check(divergence >= 0, f"divergence must not be negative; got {divergence!r}.")
     if divergence > 50:
-        return 1.0  # to the last digit
+        return 1.0  # exact in double precision
     if empirical == 0:
         return float(-np.expm1(-divergence))
     if empirical == 1 or divergence == 0:
@@ -94,7 +95,7 @@ def kl_inverse(empirical: float, divergence: float) -> float:
     entropy = empirical * np.log(empirical) + (1 - empirical) * np.log1p(-empirical)
 
     def excess(log_rest: float) -> float:
-        # in log(1 - ε), which keeps its digits where ε is almost 1
+        # solved for log(1 - ε), which is accurate if ε is close to 1
         epsilon = -np.expm1(log_rest)
         own = entropy - empirical * np.log(epsilon) - (1 - empirical) * log_rest
         return float(own - divergence)
@@ -119,19 +120,21 @@ def pac_bayes_risk(
 ) -> PacBayesBound:
     """Bound the risk under deletion from the training rows alone (theorem 2).
 
-    With probability 1 - δ over the sample, for all w in the box at once,
+    With probability 1 - δ over the sample, for all w with ‖w‖_∞ <= C at once,
 
         KL(ℓ ‖ risk) <= x,   x = [ln(m/δ) + Σ_j ln(4 P C / (γ v_j))_+] / (m - 1)
 
-    where ℓ is the share of rows with y Σ_{j in J} w_j x_j < γ V(J)/P for some J left by
-    a deletion worth up to N. The explicit form is ℓ + √(2 ℓ x) + 2 x, McAllester's
-    lower bound of the divergence solved for the risk.
+    where ℓ is the γ-loss: the share of rows with y Σ_{j in J} w_j x_j < γ V(J)/P for
+    some set J of features that remains after a deletion within the budget. The explicit
+    form is ℓ + √(2 ℓ x) + 2 x, which is McAllester's lower bound of the divergence,
+    solved for the risk.
 
-    Assumes: rows drawn independently from one law; x_j in [-1, 1]; no intercept; v_j >
-    0; ‖w‖_∞ <= C; γ, C, N and v chosen before the sample was seen. All but the first
-    and the last are checked. Logarithms are cut at zero, as the proof needs where a
-    feature may be worth more than 4 P C / γ. For values other than 1 the γ-loss counts
-    partial deletions too, which can only enlarge the bound.
+    The assumptions are: rows are drawn independently from one distribution; x_j is in
+    [-1, 1]; there is no intercept; v_j > 0; ‖w‖_∞ <= C; and γ, C, N and v were chosen
+    before the sample was seen. All but the first and the last are checked. Negative
+    logarithms are replaced by zero, as the proof requires if the value of a feature
+    exceeds 4 P C / γ. For values other than 1 the γ-loss includes partial deletions,
+    which can only increase the bound.
 
     Parameters
     ----------
@@ -143,19 +146,19 @@ def pac_bayes_risk(
         Labels in ±1.
     {fixed budget, values, margin, box C}
     intercept : float, default=0.0
-        That of the classifier, to be checked.
+        Intercept of the classifier, which must be zero.
     {delta}
 
     Returns
     -------
     bound : PacBayesBound
-        Both forms of the bound, and what they are made of.
+        Both forms of the bound, the γ-loss and the complexity term.
 
     See Also
     --------
-    online_to_batch_risk : For the online algorithm.
+    online_to_batch_risk : Bounds the risk of the online algorithm.
     noiseproof.evaluation.Certificates.risk_bound :
-        A tighter bound, from rows not used in training.
+        Gives a tighter bound, from rows that were not used in training.
 
     {References: Dekel 2008}
 
@@ -215,14 +218,14 @@ def online_to_batch_risk(
     for n features, where ξ is the loss of eq. (12) and ξ* that of any fixed hypothesis
     with weights and intercept in [-C, C].
 
-    Assumes: rows drawn independently from one law and shown once each, with the step
-    C √(n + 1) / √(2 m) (the default of `RobustPerceptron`); ‖x‖₁ <= 1. The last is
-    checked.
+    The assumptions are: rows are drawn independently from one distribution, and each is
+    used once, with the step size C √(n + 1) / √(2 m) (the default of
+    `RobustPerceptron`); and ‖x‖₁ <= 1. Only the last one is checked.
 
     Parameters
     ----------
     best_loss : float
-        E ξ*, the expected loss of the best fixed hypothesis, or a bound on it.
+        E ξ*, the expected loss of the best fixed hypothesis, or an upper bound of it.
     X : array-like or sparse matrix of shape (m, n)
         Training rows.
     {fixed budget, values, margin, box C, delta}
@@ -230,7 +233,7 @@ def online_to_batch_risk(
     Returns
     -------
     risk : float
-        Bound on the risk, at most 1.
+        Upper bound of the risk, at most 1.
 
     {See Also: pac_bayes_risk, RobustPerceptron}
 
@@ -253,8 +256,8 @@ def online_to_batch_risk(
     largest = float(abs(X).sum(axis=1).max())
     _check(
         largest <= 1 + _ROUNDING,
-        f"Corollary 1 needs rows whose absolute values add up to at most 1, but one "
-        f"has {largest:g}; scale X.",
+        "Corollary 1 needs rows whose absolute values add up to at most 1, but for one "
+        f"row they add up to {largest:g}; scale X.",
     )
     phi = margin * float(v.sum()) / kept
     excess = (3 * C + phi) * np.sqrt(2 * (n + 1 + np.log(2 / delta)) / m)
@@ -263,20 +266,21 @@ def online_to_batch_risk(
 
 @shared_docs
 def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -> float:
-    """The margin that also protects from random corruption (theorem 3).
+    """Compute the margin that also protects from random corruption (theorem 3).
 
-    If N features are replaced by independent noise instead of deleted, a classifier
-    trained for deletion with γ at least this errs with probability at most
-    E[ℓ_γ] + ε. The value is
+    Suppose that N features are replaced by independent noise instead of being deleted.
+    A classifier trained for deletion with at least this margin γ errs with probability
+    at most E[ℓ_γ] + ε. The margin is
 
         C √(2 N ln(1/ε)),
 
-    which is what Hoeffding's inequality gives for N independent terms of mean zero in
-    [-C, C]. (The theorem as printed has C √(N ln(1/ε)/2), half of it, which would need
-    terms in an interval of length C.)
+    as follows from Hoeffding's inequality for N independent terms of mean zero in
+    [-C, C]. (The printed theorem has C √(N ln(1/ε)/2), half of this, which would
+    require terms in an interval of length C.)
 
-    Assumes: v = 1; features and noise in [-1, 1] with mean zero, the noise independent
-    from feature to feature; ‖w‖_∞ <= C; no intercept.
+    The assumptions are: v = 1; features and noise are in [-1, 1] and have mean zero;
+    the noise of different features is independent; ‖w‖_∞ <= C; and there is no
+    intercept.
 
     Parameters
     ----------
@@ -284,12 +288,12 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
         N, the number of features that may be corrupted.
     {box C}
     epsilon : float, default=0.05
-        Probability that the noise may exceed the margin.
+        Maximum probability that the noise exceeds the margin.
 
     Returns
     -------
     margin : float
-        The smallest γ that will do.
+        The smallest sufficient γ.
 
     {See Also: pac_bayes_risk, RobustLPClassifier}
 
@@ -303,7 +307,7 @@ def corruption_margin(budget: float, *, C: float = 1.0, epsilon: float = 0.05) -
     """
     _positive(C=C)
     _probability(epsilon)
-    _check(budget >= 0, f"The budget must not be negative; got {budget!r}.")
+    _check(budget >= 0, f"budget must not be negative; got {budget!r}.")
     return float(C * np.sqrt(2 * budget * np.log(1 / epsilon)))
 
 
@@ -331,8 +335,8 @@ def _rows(X: Any) -> Any:
 def _adversary(
     budget: float, values: ArrayLike | None, d: int
 ) -> tuple[NDArray[np.float64], float]:
-    """The values and P, which must be positive."""
+    """The feature values and P, which must be positive."""
     v = check_budget(budget, values, d)
     kept = float(v.sum()) - budget
-    _check(kept > 0, "The budget must be less than the total value of the features.")
+    _check(kept > 0, "budget must be less than the total value of the features.")
     return v, kept

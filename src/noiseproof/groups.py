@@ -1,8 +1,9 @@
-"""Features that fail together: a sensor, a lab panel, a column of text.
+"""Features that fail together: those of a sensor, a lab panel or a text column.
 
-`Groups.read` understands groups as users write them. Behind a pipeline a column of a
-table may be several features, such as one for each value of a text column;
-`features_behind` says which, and `column_groups` puts them together again.
+`Groups.read` reads groups in the forms in which users write them. After the first steps
+of a pipeline a column of a table may have become several features, such as one for each
+value of a text column. `features_behind` finds the column of each feature, and
+`column_groups` groups the features by column.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ Columns = NDArray[np.intp]
 _NUMBER = re.compile("\0([0-9]+)\0")
 _WANTED = (
     "groups must be a dictionary from names to lists of features, a list of such "
-    "lists, or one label per feature; got {}."
+    "lists, or one label for each feature; got {}."
 )
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of features: the g-th is columns[ends[g] : ends[g + 1]].
+    """Groups of features. Group g has the features columns[ends[g] : ends[g + 1]].
 
     Parameters
     ----------
     names : list
         Name of each group.
     columns : array of int
-        Numbers of the features, one group after another.
+        Indices of the features, one group after another.
     ends : array of int of shape (n_groups + 1,)
-        Where each group begins, and where the last one ends.
+        Position in `columns` where each group begins, and where the last one ends.
 
     See Also
     --------
-    noiseproof.noise.Dropout : Takes groups.
-    noiseproof.evaluation.certify : Takes groups.
+    noiseproof.noise.Dropout : Noise with a parameter `groups`.
+    noiseproof.evaluation.certify : Certificates that count groups.
 
     Examples
     --------
@@ -65,21 +66,23 @@ class Groups:
 
     @classmethod
     def read(cls, groups: Any, features: Sequence[Any]) -> Groups:
-        """Groups as users write them, or one clear sentence.
+        """Read groups in any of the forms in which users write them.
 
         Parameters
         ----------
         groups : None, mapping, list of lists, array-like of labels, or Groups
-            None puts each feature alone. A mapping goes from names to features; lists
-            of features are named "group 0", "group 1" and so on. Features are given by
-            name or by number. Labels are one per feature; equal ones are a group.
+            None makes each feature a group of its own. A mapping has the names of
+            groups as keys and lists of features as values. The groups of a list of
+            lists are named "group 0", "group 1" and so on. Features are given by name
+            or by index. An array has one label for each feature, and features with the
+            same label form a group.
         features : list
             Names of all features.
 
         Returns
         -------
         groups : Groups
-            In the order given, their members sorted.
+            The groups in the given order, with sorted members.
         """
         d = len(features)
         if groups is None:
@@ -95,7 +98,7 @@ class Groups:
 
     @classmethod
     def packed(cls, members: Mapping[Any, Sequence[int]]) -> Groups:
-        """Groups from the numbers of their features, by name."""
+        """Groups from a dictionary of names to indices of features."""
         columns = np.array([j for own in members.values() for j in own], dtype=np.intp)
         return cls(list(members), columns, np.cumsum([0, *map(len, members.values())]))
 
@@ -106,14 +109,18 @@ class Groups:
         return self.columns[self.ends[g] : self.ends[g + 1]]
 
     def labels(self, n_features: int) -> Columns:
-        """Number of the group of each feature; one in no group is a group by itself."""
+        """Index of the group of each feature.
+
+        A feature in no group is a group of its own.
+        """
         found = np.full(n_features, -1, dtype=np.intp)
         for g, name in enumerate(self.names):
             twice = self[g][found[self[g]] >= 0]
             if len(twice):
                 raise ValueError(
                     f"Feature {twice[0]} is in the groups "
-                    f"{self.names[found[twice[0]]]!r} and {name!r}; it must be in one."
+                    f"{self.names[found[twice[0]]]!r} and {name!r}; a feature must not "
+                    "be in several groups."
                 )
             found[self[g]] = g
         alone = found < 0
@@ -123,10 +130,10 @@ class Groups:
     def chunks(
         self, work: NDArray[Any], at_once: int
     ) -> Iterator[tuple[slice, Columns, Columns]]:
-        """Consecutive groups, about `at_once` of work at a time.
+        """Yield consecutive groups whose work adds up to about `at_once`.
 
-        Gives the numbers of the groups, their columns, and the group of each column,
-        from 0 on.
+        Each chunk is the slice of its groups, their columns, and the index of the group
+        of each column, which starts at 0 in each chunk.
         """
         done = np.concatenate([[0], np.cumsum(work[self.columns])])[self.ends]
         starts = np.flatnonzero(np.diff(done[:-1] // at_once, prepend=-1))
@@ -141,7 +148,7 @@ def _is_list(thing: Any) -> bool:
 
 
 def _named(groups: Any, d: int) -> dict[Any, Any]:
-    """Lists of features, or one label per feature, as a dictionary."""
+    """Convert lists of features, or one label for each feature, to a dictionary."""
     if not _is_list(groups):
         raise TypeError(_WANTED.format(repr(groups)))
     parts = groups.tolist() if hasattr(groups, "tolist") else list(groups)
@@ -152,21 +159,21 @@ def _named(groups: Any, d: int) -> dict[Any, Any]:
         return {f"group {g}": part for g, part in enumerate(parts)}
     if parts and len(parts) != d:
         raise ValueError(
-            f"groups must hold one label for each of the {d} features; got "
-            f"{len(parts)}."
+            f"groups must have one label for each of the {d} features; got "
+            f"{len(parts)} labels."
         )
     found: dict[Any, list[int]] = {}
     for j, label in enumerate(parts):
         if label is None or label != label:
             raise ValueError(
-                f"groups must label each feature; feature {j} has {label}."
+                f"groups must have a label for each feature; feature {j} has {label}."
             )
         found.setdefault(label, []).append(j)
     return found
 
 
 def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
-    """Numbers of the features of one group."""
+    """Indices of the features of one group."""
     found = set()
     for feature in group if _is_list(group) else [group]:
         counted = isinstance(feature, Integral) or str(feature).isdecimal()
@@ -176,8 +183,7 @@ def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
             found.add(int(feature))
         else:
             raise ValueError(
-                f"The group {name!r} names the feature {feature!r}, which X does not "
-                "have."
+                f"The group {name!r} contains {feature!r}, which is not a feature of X."
             )
     if not found:
         raise ValueError(f"The group {name!r} has no features.")
@@ -185,7 +191,7 @@ def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
 
 
 def feature_names(model: Any, X: Any) -> list[Any]:
-    """Names of the columns of X, or those the model was fitted with, or x0, x1, ..."""
+    """Names of the columns of X or else of the training data, or else x0, x1, ..."""
     names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
     d = np.shape(X)[1]
     if names is None or len(names) != d:
@@ -194,7 +200,7 @@ def feature_names(model: Any, X: Any) -> list[Any]:
 
 
 class Feature(NamedTuple):
-    """What a model gets, and the column it comes from; if from several, itself."""
+    """A feature, and the column that it comes from (itself, if there are several)."""
 
     name: str
     column: str
@@ -208,10 +214,11 @@ def column_groups(
     rest: bool = False,
     empty: bool = False,
 ) -> Groups:
-    """Features behind a pipeline, put together by column or by groups of columns.
+    """Group the features after a pipeline by column, or by groups of columns.
 
-    A group of which nothing is left behind the pipeline is left out, unless `empty`.
-    With `rest` what comes from a column in no group follows, put together by column.
+    A group without any feature after the pipeline is left out, unless `empty` is True.
+    If `rest` is True, features of columns that are in no group are grouped by column,
+    after the other groups.
     """
     places: dict[str, list[int]] = {}
     for j, feature in enumerate(features):
@@ -233,7 +240,7 @@ def column_groups(
 
 
 def features_behind(model: Any, columns: Sequence[str], d: int) -> list[Feature]:
-    """The d features that the last step of a fitted pipeline gets."""
+    """The d features that are passed to the last step of a fitted pipeline."""
     features = [Feature(name, name) for name in columns]
     for _, step in unwrap(model)[0]:
         features = _through(step, features)
@@ -243,10 +250,11 @@ def features_behind(model: Any, columns: Sequence[str], d: int) -> list[Feature]
 
 
 def _through(step: Any, given: list[Feature]) -> list[Feature]:
-    """The features behind one step of a pipeline.
+    """The features after one step of a pipeline.
 
-    They are named after what the step is given. So it is given numbers, which cannot be
-    mistaken for one another, nor for a part of a name.
+    A step derives names of features from the names of its input. To recognise the
+    input, the step is passed numbers between special characters as names, which can be
+    confused neither with each other nor with parts of a name.
     """
     before, step = unwrap(step)
     for _, one in before:
@@ -258,23 +266,24 @@ def _through(step: Any, given: list[Feature]) -> list[Feature]:
     getattr(bare, "__dict__", {}).pop("feature_names_in_", None)
     try:
         names = bare.get_feature_names_out([f"\0{j}\0" for j in range(len(given))])
-    except (AttributeError, TypeError, ValueError):  # "passthrough", or it knows none
+    except (AttributeError, TypeError, ValueError):  # "passthrough", or has no names
         return given
     columns, found = dict(given), []
     for text in map(str, names):
         own = {int(j) for j in _NUMBER.findall(text)}
         name = head = _NUMBER.sub(lambda j: given[int(j[1])].name, text)
         while not own and head not in columns and "_" in head:
-            head = head.rpartition("_")[0]  # the encoder keeps no books: hair_dark_red
+            # an encoder that ignores its input names: hair_dark_red comes from hair
+            head = head.rpartition("_")[0]
         column = given[own.pop()].column if len(own) == 1 else columns.get(head, name)
         found.append(Feature(name, column))
     return found
 
 
 def _through_columns(step: ColumnTransformer, given: list[Feature]) -> list[Feature]:
-    """The same for a step that does different things to different columns."""
+    """The same for a `ColumnTransformer`."""
     known, columns = getattr(step, "feature_names_in_", ()), dict(given)
-    if not columns.keys().isdisjoint(known):  # it picks its columns by name
+    if not columns.keys().isdisjoint(known):  # it selects its columns by name
         given = [Feature(name, columns.get(name, name)) for name in known]
     return [
         feature

@@ -1,4 +1,4 @@
-"""Attacks: the worst that may happen to a row after training."""
+"""Attacks: what may happen to a row after training, in the worst case."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""What every attack answers, and how to write one's own.
+"""The base class of all attacks, and how to write your own.
 
-An attack may change a row of X in some ways, knowing the model. For a linear model the
-margin of a row is
+An attack changes the rows of X in certain ways, and it knows the model. For a linear
+model the margin of a row is
 
     y (w·x + b)                                    coef of shape (d,), y in ±1
     min over r ≠ y of (w_y - w_r)·x + b_y - b_r    coef of shape (k, d), y in 0 ... k-1
 
-and two questions are asked: which allowed X has the lowest margins (`worst`), and how
-far the margins fall (`margin_drop`). An attack may do less than it is allowed to, never
-more, and it never touches the intercept.
+An attack has two methods: `worst` returns the allowed X with the lowest margins, and
+`margin_drop` returns how far the margins fall. An attack may always leave a row as it
+is, and it never changes the intercept.
 
-To write an attack, derive from `Attack` and give one method: `worst`, or, if there are
-few ways to change a row, `candidates`, which lists them, the row itself first. The rest
-follows. Here a spammer may misspell one word of a mail, so that the filter counts it as
-another (Viagra, V1agra):
+To write an attack, derive a class from `Attack` and define one method: `worst`, or, if
+there are only a few ways to change a row, `candidates`, which lists them, starting with
+the row itself. All other methods follow from it. In this example a spammer may misspell
+one word of a mail, so that the filter counts it as another word (Viagra, V1agra):
 
 >>> import numpy as np
 >>> from noiseproof.attacks import Attack
@@ -59,25 +59,27 @@ from noiseproof._rows import (
 Array = NDArray[np.float64]
 
 _SHARES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-_BLOCK = 2**18  # entries of X whose candidates are made at a time
+_BLOCK = 2**18  # entries of X whose candidates are made at once
 
 
 @shared_docs
 class Attack(BaseEstimator):
-    """Base class of attacks; subclasses override `worst` or `candidates`.
+    """Base class of attacks. Subclasses override `worst` or `candidates`.
 
-    What else an attack can do, it says itself, so that nobody else need know its class.
+    The other attributes and methods describe an attack, so that it can be used in
+    curves and certificates.
 
     Attributes
     ----------
     level_name : str or None
-        The parameter that says how strong the attack is, for `at` and for curves.
+        Name of the parameter that sets the strength of the attack, for `at` and for
+        curves.
     level_is_count : bool
-        Whether its strength is a whole number.
+        Whether the strength is a whole number.
     smallest_change : {"deletion", "norm"} or None
-        Which search finds the smallest change of a row that changes its class. The one
-        for "deletion" asks for `certificate_values` and `certificate_factors`, the one
-        for "norm" for the order `ord`; None means that there is none.
+        How certificates search for the smallest change of a row that changes its class.
+        The search "deletion" uses `certificate_values` and `certificate_factors`, and
+        the search "norm" uses the attribute `ord`. None means that there is no search.
 
     {See Also: FeatureDeletion, Union, InvariantSVC}
 
@@ -87,25 +89,25 @@ class Attack(BaseEstimator):
     level_name: ClassVar[str | None] = None
     level_is_count: ClassVar[bool] = False
     smallest_change: ClassVar[str | None] = None
-    # for a curve; without any, shares of what all features cost
+    # default levels of a curve; if empty, shares of the total value of the features
     _levels: ClassVar[tuple[float, ...]] = (0, 0.1, 0.2, 0.5, 1, 2)
     _level_limit: ClassVar[float] = np.inf
 
     def at(self, level: float) -> Self:
-        """A copy of the attack at another strength, a number from 0 on."""
+        """A copy of the attack with another strength, which must not be negative."""
         return clone(self).set_params(**{self._strength(): self._legal(level)})
 
     def _legal(self, level: Any) -> float:
-        """A strength as a number, whole if it can be; one sentence if it is illegal."""
+        """A strength as a number, an int if possible, or an error if it is invalid."""
         number = float(level) if isinstance(level, Real) else np.nan
         if not 0 <= number < self._level_limit or (
             self.level_is_count and not number.is_integer()
         ):
             legal = "finite and not negative"
             if self.level_is_count:
-                legal = "a whole number from 0 on"
+                legal = "a whole number that is not negative"
             if np.isfinite(self._level_limit):
-                legal = f"from 0 on and below {self._level_limit:g}"
+                legal = f"at least 0 and less than {self._level_limit:g}"
             raise ValueError(
                 f"{type(self).__name__}.{self._strength()} must be {legal}; got "
                 f"{level!r}."
@@ -114,11 +116,11 @@ class Attack(BaseEstimator):
 
     @property
     def level_label(self) -> str:
-        """What the strength means, in the words of an axis."""
+        """Description of the strength, for the axis of a plot."""
         return f"{self._strength()} of {type(self).__name__}"
 
     def default_levels(self, n_features: int) -> tuple[float, ...]:
-        """Suitable strengths for a curve over rows of that length, rising from 0."""
+        """Suitable strengths for a curve, in increasing order, starting at 0."""
         self._strength()
         if self._levels:
             return self._levels
@@ -130,59 +132,69 @@ class Attack(BaseEstimator):
     def _strength(self) -> str:
         if self.level_name is None:
             raise ValueError(
-                f"{self!r} has no parameter that says how strong it is; name one in "
-                "the class attribute level_name."
+                f"{self!r} has no parameter for its strength; set the class attribute "
+                "level_name to the name of one."
             )
         return self.level_name
 
     @property
     def certificate_factors(self) -> tuple[float, float]:
-        """The smallest and the largest factor for a feature, for certificates."""
+        """Smallest and largest factor that a feature is multiplied by.
+
+        Certificates use these factors.
+        """
         return 0.0, 1.0
 
     def certificate_values(self, n_features: int) -> Array:
-        """Cost of changing each feature (or group), not negative, for certificates."""
+        """Value of each feature (or group): what changing it costs of the budget.
+
+        Certificates use these values, which are not negative.
+        """
         return np.ones(n_features)
 
     def certificate_groups(self, n_features: int) -> NDArray[np.intp] | None:
-        """The group of each feature, from 0 on, or None if each changes by itself.
+        """Index of the group of each feature, or None if there are no groups.
 
-        `certificate_values` has one value for each group.
+        With groups, `certificate_values` has one value for each group.
         """
         return None
 
     def on(self, features: Sequence[Any]) -> Self:
-        """The same attack, told the names (or numbers) of all features, for groups."""
+        """The same attack for features with these names (or indices).
+
+        Attacks with groups need the names of the features.
+        """
         return self
 
     @property
     def is_finite(self) -> bool:
-        """Whether the attack lists its `candidates`."""
+        """Whether the attack defines `candidates`."""
         return type(self).candidates is not Attack.candidates
 
     def candidates(self, x: ArrayLike) -> Array:
-        """All that a row x of shape (d,) may become: (c, d), the row itself first."""
+        """All versions of a row x of shape (d,), as (c, d), the row itself first."""
         raise NotImplementedError(
-            f"{type(self).__name__} lists no candidates: a class derived from Attack "
+            f"{type(self).__name__} lists no candidates; a class derived from Attack "
             "must override worst(X, y, coef, intercept), or candidates(x) if it can "
-            "list all ways to change a row."
+            "list all versions of a row."
         )
 
     def all_candidates(self, X: Any) -> Array | list[Array]:
-        """Candidates of every row of X; override it where they can be made all at once.
+        """Candidates of all rows of X.
 
-        An array of shape (n, c, d), or a list of arrays of shape (c_i, d) where rows
-        differ in the number of their candidates.
+        Override it if there is a faster way than row by row. Returns an array of shape
+        (n, c, d), or, if rows differ in the number of candidates, a list of arrays of
+        shape (c_i, d).
         """
         rows = as_dense(readable(X)).astype(np.float64)
         ways = [np.atleast_2d(self.candidates(x)) for x in rows]
         return np.stack(ways) if len({len(way) for way in ways}) == 1 else ways
 
     def copies(self, X: Any) -> tuple[Any, NDArray[np.intp]]:
-        """Candidates of all rows one under another, as for training on all of them.
+        """Candidates of all rows in one table, to train on all of them.
 
-        They come in the container and type of X, those of a row together, with the
-        number of the row that each comes from.
+        Returns the table, in the container and dtype of X, with the candidates of a row
+        next to each other, and the index of the row that each candidate comes from.
         """
         rows = readable(X)
         blocks = [(as_container(ways, rows), o) for ways, o in self._blocks(rows)]
@@ -190,7 +202,7 @@ class Attack(BaseEstimator):
         return as_container(stacked, X), np.concatenate([o for _, o in blocks])
 
     def _blocks(self, X: Any) -> Iterator[tuple[Array, NDArray[np.intp]]]:
-        """Dense `copies` of a few rows at a time, that fit into memory."""
+        """Dense `copies`, for as many rows at a time as fit into memory."""
         n, d = X.shape
         step = max(1, _BLOCK // max(1, d))
         for start in range(0, max(n, 1), step):
@@ -202,23 +214,24 @@ class Attack(BaseEstimator):
     def worst(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Any:
-        """X with the lowest margins that the attack can reach, in the same container.
+        """Return the rows with the lowest margins that the attack can reach.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             Clean rows.
         y : array-like of shape (n,)
-            Labels in ±1, or class indices if `coef` has a row per class.
+            Labels in ±1, or class indices if `coef` has a row for each class.
         coef : array-like of shape (d,), (1, d) or (k, d)
             Weights of the model.
         intercept : float or array-like of shape (k,), default=None
-            Intercepts: with several classes they decide which rival is the worst.
+            Intercepts of the model. With several classes the worst rival class depends
+            on them.
 
         Returns
         -------
         X_worst : array, sparse matrix or data frame of shape (n, d)
-            Attacked rows; a frame keeps its names.
+            Attacked rows, in the container of X. A data frame keeps its names.
         """
         rows = readable(X)
         model = LinearMargins(rows, y, coef, intercept)
@@ -228,18 +241,20 @@ class Attack(BaseEstimator):
     def margin_drop(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
-        """How far the attack can lower each row's margin; parameters as in `worst`.
+        """Return how far the attack can lower the margin of each row.
+
+        The parameters are those of `worst`.
 
         Returns
         -------
         drop : array of shape (n,)
-            Never negative.
+            Decrease of the margin, never negative.
         """
         rows = readable(X)
         return self._drop(rows, LinearMargins(rows, y, coef, intercept))
 
     def _worst(self, X: Any, model: LinearMargins) -> Any:
-        """`worst` for rows and a model that are read and checked already."""
+        """`worst`, for rows and a model that have been validated."""
         blocks = []
         for ways, origin in self._blocks(X):
             margins = model.margins(ways, model.label[origin])
@@ -249,18 +264,18 @@ class Attack(BaseEstimator):
         return stack(blocks).astype(X.dtype, copy=False)
 
     def _drop(self, X: Any, model: LinearMargins) -> Array:
-        """`margin_drop` for rows and a model that are read and checked already."""
+        """`margin_drop`, for rows and a model that have been validated."""
         worst = readable(self.worst(X, *model.given))
         drop = model.margins(X, model.label) - model.margins(worst, model.label)
-        return np.maximum(drop, 0.0)  # of a row that stays, rounding may leave less
+        return np.maximum(drop, 0.0)  # may be negative by rounding
 
 
 @shared_docs
 class LinearMargins:
-    """Checked labels and weights, always with a row of `coef` per class.
+    """A validated linear model with labels, and the margins of rows.
 
-    Two classes with one weight vector w become the rows -w/2 and w/2, whose difference
-    is w again.
+    There is always a row of `coef` for each class. For two classes with one weight
+    vector w these are -w/2 and w/2, whose difference is w.
 
     Parameters
     ----------
@@ -289,8 +304,8 @@ class LinearMargins:
         b = np.zeros(len(coef)) if intercept is None else np.ravel(intercept)
         if len(b) != len(coef):
             raise ValueError(
-                f"intercept must have one number per row of coef, {len(coef)}; "
-                f"got {len(b)}."
+                f"intercept must have one number for each of the {len(coef)} rows of "
+                f"coef; got {len(b)}."
             )
         self.label = _class_indices(y, n, len(coef))
         if len(coef) == 1:
@@ -299,18 +314,18 @@ class LinearMargins:
         self.intercept = np.asarray(b, dtype=np.float64)
 
     def leads(self, X: Any, label: NDArray[Any]) -> Array:
-        """Score of the own class less that of each rival; infinite for itself."""
+        """Lead: score of the own class minus that of each rival, inf for itself."""
         scores = np.asarray(zero_missing(X) @ self.coef.T) + self.intercept
         return score_leads(scores, label)
 
     def rival_leads(self, X: Any) -> Array:
-        """`leads`, or zeros if there is one rival only, whose lead decides nothing."""
+        """`leads`, or zeros for a single rival, where they do not matter."""
         if len(self.coef) > 2:
             return self.leads(X, self.label)
         return np.zeros((X.shape[0], len(self.coef)))
 
     def margins(self, X: Any, label: NDArray[Any]) -> Array:
-        """Score of the own class less that of the best rival, for rows as read."""
+        """Margin: score of the own class minus that of the best rival."""
         return self.leads(X, label).min(axis=1)
 
 
@@ -325,7 +340,9 @@ def score_leads(scores: Array, label: NDArray[Any], itself: float = np.inf) -> A
 def _class_indices(y: Any, n: int, k: int) -> NDArray[np.uint64]:
     y = np.asarray(y)
     if y.shape != (n,):
-        raise ValueError(f"y must have one label per row of X, {n}; got {y.shape}.")
+        raise ValueError(
+            f"y must have one label for each of the {n} rows of X; got shape {y.shape}."
+        )
     legal = np.array([-1, 1]) if k == 1 else np.arange(k)
     if not np.isin(y, legal).all():
         wanted = "-1 or 1" if k == 1 else f"class indices from 0 to {k - 1}"

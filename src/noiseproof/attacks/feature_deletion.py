@@ -1,4 +1,4 @@
-"""Deletion of features worth up to a budget, and the checks of values and budgets."""
+"""Deletion of features within a budget, and checks of feature values and budgets."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from noiseproof.attacks.feature_scaling import FeatureScaling
 from noiseproof.groups import Groups
 
 _MODES = ("best", "greedy")
-_ROUNDING = 1e-12  # ten values of 0.1 fit into a budget of 1
+_ROUNDING = 1e-12  # relative tolerance, so that ten values of 0.1 fit a budget of 1
 
 
 def check_budget(
     budget: float, values: Any, n_features: int, what: str = "feature"
 ) -> Array:
-    """The feature values as an array, or one sentence: bad values or a bad budget."""
+    """The feature values as an array, or an error if they or the budget are invalid."""
     v = np.ones(n_features) if values is None else np.asarray(values, dtype=np.float64)
     if v.shape != (n_features,):
         raise ValueError(
-            f"{what.capitalize()} values must be one number per {what}, {n_features}; "
-            f"got shape {v.shape}."
+            f"{what.capitalize()} values must be one number for each of the "
+            f"{n_features} {what}s; got shape {v.shape}."
         )
     if not np.all(np.isfinite(v)) or np.any(v < 0):
         raise ValueError(f"{what.capitalize()} values must be finite and not negative.")
@@ -50,24 +50,24 @@ def check_budget(
 def group_values(
     budget: float, values: Any, groups: Any, features: Sequence[Any]
 ) -> tuple[NDArray[np.intp], Array]:
-    """The group of each feature and the value of each group, or one sentence.
+    """The group of each feature and the value of each group.
 
-    A feature in no group is a group by itself. Values can then be given only where all
-    features are in some group, since it would have none.
+    A feature in no group is a group of its own. Since such a group has no value, values
+    can only be given if all features are in some group.
     """
     read = Groups.read(groups, features)
     labels = read.labels(len(features))
     n_groups = int(labels.max(initial=-1)) + 1
     if values is not None and n_groups > len(read):
         raise ValueError(
-            f"Values of groups need each feature in a group, and "
-            f"{features[int(labels.argmax())]!r} is in none."
+            "Values of groups need every feature to be in a group, but "
+            f"{features[int(labels.argmax())]!r} is in no group."
         )
     return labels, check_budget(budget, values, n_groups, "group")
 
 
 def effective_budget(budget: float, values: Array) -> float:
-    """The budget with room for rounding; whole, if whole features are all there is."""
+    """The budget plus a tolerance, rounded down if all values are 0 or 1."""
     if np.all((values == 0) | (values == 1)):
         return float(np.floor(budget * (1 + _ROUNDING)))
     return budget * (1 + _ROUNDING)
@@ -77,25 +77,28 @@ def effective_budget(budget: float, values: Array) -> float:
 class FeatureDeletion(Attack):
     """Set features to zero whose values add up to at most the budget, row by row.
 
-    With gains g_j = (w_y - w_r)_j x_j, for one rival class r, the adversary solves
+    The gain of deleting feature j is g_j = (w_y - w_r)_j x_j, for one rival class r.
+    The adversary solves
 
         max Σ_{j deleted} g_j   subject to   Σ_{j deleted} v_j <= N
 
-    (Dekel and Shamir 2008, section 2.1; FDROP where v = 1). It deletes only features
-    with g_j > 0. For v in {0, 1} the N largest gains are the exact answer. Otherwise
-    this is a knapsack problem: `margin_drop` gives the value of its fractional
-    relaxation, which no deletion exceeds, `worst` deletes whole features only, and
-    `gap` says how far apart the two are (less than one feature's gain).
+    (Dekel and Shamir 2008, section 2.1; FDROP in Teo et al. 2008 if v = 1). It only
+    deletes features with g_j > 0. If all values are 0 or 1, deleting the N largest
+    gains is the exact solution. Otherwise this is a knapsack problem. `margin_drop`
+    returns the value of its fractional relaxation, which no deletion exceeds, `worst`
+    only deletes whole features, and `gap` returns the difference of the two, which is
+    less than the gain of one feature.
 
     Parameters
     ----------
     {fixed budget, values, groups}
-        They can only be deleted as a whole. The gain of a group is the sum of its
-        members' gains, including those whose deletion helps the model.
+        A group is deleted as a whole. Its gain is the sum of the gains of its members,
+        including those whose deletion helps the model.
     mode : {"best", "greedy"}, default="best"
-        "best" deletes the largest gains per value first. "greedy" is the adversary of
-        the paper's experiments: the largest gains first, whatever their value, until
-        the budget is spent or no useful feature is left.
+        The order of deletion. "best" deletes features with the largest ratio of gain to
+        value first. "greedy" is the adversary of the paper's experiments. It deletes
+        features with the largest gain first, whatever their value, until the budget is
+        spent or no feature with a positive gain is left.
 
     {See Also: FeatureScaling, RobustLPClassifier, certify}
 
@@ -117,7 +120,7 @@ class FeatureDeletion(Attack):
     array([[1., 0., 0.]])
     """
 
-    groups: Any = None  # also of attacks saved before there were groups
+    groups: Any = None  # default for objects saved by versions without groups
     level_name = "budget"
     smallest_change = "deletion"
     _levels = ()
@@ -148,15 +151,16 @@ class FeatureDeletion(Attack):
     def gap(
         self, X: Any, y: ArrayLike, coef: ArrayLike, intercept: ArrayLike | None = None
     ) -> Array:
-        """Difference between the bound of `margin_drop` and what `worst` attains.
+        """Difference between the bound of `margin_drop` and the drop of `worst`.
 
-        Zero for values in {0, 1} and a whole budget, and in the greedy mode, which
-        bounds nothing but its own deed. Parameters as in `worst`.
+        It is zero if all values are 0 or 1 and the budget is a whole number. It is also
+        zero in the mode "greedy", in which `margin_drop` is the drop of the greedy
+        deletion. The parameters are those of `worst`.
         """
         rows = readable(X)
         model = LinearMargins(rows, y, coef, intercept)
         deleted, bound, attained = self._attack(rows, model)
-        # what goes to let one rival win may let another win by more
+        # the deletion for one rival may lower the lead over another rival by more
         after = model.margins(without(rows, deleted), model.label)
         attained = np.maximum(attained, model.margins(rows, model.label) - after)
         return np.maximum(bound - attained, 0.0)
@@ -180,7 +184,7 @@ class FeatureDeletion(Attack):
         return group_values(budget, self.values, self.groups, range(n_features))
 
     def check(self, n_features: int) -> Array:
-        """The values, one per feature or group, or a sentence about what is wrong."""
+        """The values of features or groups, or an error if a parameter is invalid."""
         if self.mode not in _MODES:
             raise ValueError(
                 f"FeatureDeletion.mode must be 'best' or 'greedy'; got {self.mode!r}."
@@ -188,7 +192,7 @@ class FeatureDeletion(Attack):
         return self._labels_and_values(self.budget, n_features)[1]
 
     def _as_scaling(self, n_features: int) -> FeatureScaling | None:
-        """The same attack as scaling by zero, if every feature costs 1; else None."""
+        """The same attack as scaling by zero, if all values are 1; otherwise None."""
         values = self.check(n_features)
         if np.any(values != 1) or self.groups is not None:
             return None
@@ -197,15 +201,15 @@ class FeatureDeletion(Attack):
     def _attack(
         self, X: Any, model: LinearMargins
     ) -> tuple[NDArray[np.bool_], Array, Array]:
-        """Which stored entries go, the bound on the drop, and the drop attained."""
-        # Numba is imported here, at the first attack, to keep the import light
+        """Which stored entries are deleted, the bound of the drop, and the drop."""
+        # Numba is imported at the first attack, so that `import noiseproof` stays fast
         from noiseproof.attacks.kernels import delete
 
         values = self.check(X.shape[1])
         rows, coef = stored_rows(X), model.coef
         limit = effective_budget(self.budget, values)
         labels = self.certificate_groups(X.shape[1])
-        if labels is not None:  # a pair of row and group is a feature of this row only
+        if labels is not None:  # treat each pair of a row and a group as a feature
             entries, (rows, group, place) = rows, group_rows(rows, labels)
             coef, values = group_weights(entries, place, coef), values[group]
         deleted = np.zeros(len(rows.data), dtype=bool)

@@ -1,4 +1,4 @@
-"""Scaling of a few features of each row: words used more often, or less."""
+"""Scaling of a few features of each row, such as words used more or less often."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import Workers, entries, values, with_values, without_zeros
 from noiseproof.attacks.base import Array, Attack, LinearMargins
 
-_WORTH_THREADS = 2**19  # entries
+_WORTH_THREADS = 2**19  # with more entries than this, several threads are faster
 
 
 @shared_docs
 class FeatureScaling(Attack):
     """Multiply at most k features of each row by factors between low and high.
 
-    With B_j = (w_y - w_r)_j x_j, for one rival class r, scaling feature j takes
+    With B_j = (w_y - w_r)_j x_j, for one rival class r, scaling feature j lowers the
+    margin by
 
-        max(B_j (1 - low), B_j (1 - high))
+        max(B_j (1 - low), B_j (1 - high)),
 
-    from the margin, and the adversary takes the k largest of these gains (FSCALE: Teo
-    et al. 2008, eq. 10). Their algorithm 3 lacks a stop: scaling is allowed, not
-    forced, so it leaves features alone that gain nothing. With low = 0 and high = 1
-    this is `FeatureDeletion(k)`. Zeros and missing entries stay as they are.
+    and the adversary takes the k largest of these gains (FSCALE: Teo et al. 2008,
+    eq. 10). Features whose gain is not positive are left alone, since scaling is
+    allowed but not required. (Algorithm 3 of the paper lacks this check.) With low = 0
+    and high = 1 this is `FeatureDeletion(k)`. Zeros and missing values stay as they
+    are.
 
     Parameters
     ----------
     k : int, default=1
-        How many features of a row may be scaled; a whole float will do.
+        Maximum number of features of a row that are scaled. A float is accepted if it
+        is a whole number.
     low, high : float, default=0.0 and 1.0
         The smallest and the largest factor.
 
@@ -68,8 +71,8 @@ class FeatureScaling(Attack):
         return self._attack(X, model, np.empty(0, dtype=X.dtype))
 
     def _attack(self, X: Any, model: LinearMargins, out: Any) -> Array:
-        """Drops of the margins; the scaled entries go to `out` where it has room."""
-        # Numba is imported here, at the first attack, to keep the import light
+        """Drops of the margins. Writes scaled entries to `out` unless it is empty."""
+        # Numba is imported at the first attack, so that `import noiseproof` stays fast
         from noiseproof.attacks.kernels import scale
 
         leads = model.rival_leads(X)
@@ -91,10 +94,10 @@ class FeatureScaling(Attack):
 
     @property
     def certificate_factors(self) -> tuple[float, float]:
-        """The smallest and the largest factor, checked."""
+        """The smallest and the largest factor, validated."""
         if not (np.isfinite([self.low, self.high]).all() and self.low <= self.high):
             raise ValueError(
-                "FeatureScaling.low and high must be finite, low not above high; "
-                f"got {self.low!r} and {self.high!r}."
+                "FeatureScaling.low and high must be finite, and low must not exceed "
+                f"high; got {self.low!r} and {self.high!r}."
             )
         return float(self.low), float(self.high)

@@ -1,4 +1,4 @@
-"""What may happen to an image: it is moved, turned, resized or sheared a little."""
+"""Attacks on images: small shifts, rotations, changes of size, and shears."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from noiseproof.attacks.base import Array, Attack, LinearMargins, score_leads
 
 @shared_docs
 class LinearMaps(Attack):
-    """A finite attack: a row stays as it is or becomes M x, for each M of `maps`.
+    """Base class of finite attacks that multiply a row x by one of several matrices.
 
-    Missing entries (NaN) of a row that is changed count as zero.
+    A row stays as it is or becomes M x, for a matrix M of `maps`. Missing values (NaN)
+    of a row that is changed count as zero.
 
     {See Also: Attack, ImageShift}
     """
 
     def maps(self, n_features: int) -> list[Any]:
-        """The matrices M, CSR of shape (d, d), without the identity."""
+        """The matrices M, in CSR format and of shape (d, d), without the identity."""
         raise NotImplementedError
 
     def candidates(self, x: ArrayLike) -> Array:
@@ -56,7 +57,7 @@ class LinearMaps(Attack):
         return margins[:, 0] - margins.min(axis=1)
 
     def _margins(self, X: Any, model: LinearMargins) -> NDArray[Any]:
-        """Margins of all candidates of all rows, without making them: (n, c)."""
+        """Margins (n, c) of all candidates of all rows, without making candidates."""
         seen = [model.coef, *((M.T @ model.coef.T).T for M in self.maps(X.shape[1]))]
         scores = np.asarray(zero_missing(X) @ np.vstack(seen).T)
         scores = scores.reshape(-1, len(seen), len(model.coef)) + model.intercept
@@ -70,14 +71,14 @@ Matrix = tuple[float, float, float, float]
 def affine_map(
     matrix: Matrix, shift: tuple[float, float], shape: tuple[int, int]
 ) -> Any:
-    """The (d, d) matrix that transforms a flat image, d = height times width.
+    """The (d, d) matrix that transforms a flat image, where d = height · width.
 
-    The new pixel at p is the old image at A (p - c) + c - shift, c the centre of the
-    image: the mean of the four pixels around that place, weighted by nearness. All is
-    zero outside of the image. It equals `scipy.ndimage.affine_transform` of order 1 in
-    the mode "grid-constant", for all images at once. `matrix` is A row by row, the
-    inverse of what happens to the image, which moves down and to the right by `shift`.
-    The answer is shared: do not change it.
+    The new pixel at p is the old image at A (p - c) + c - shift, where c is the centre
+    of the image, by bilinear interpolation between the four pixels around that point.
+    Pixels outside the image are zero. This equals `scipy.ndimage.affine_transform` of
+    order 1 in the mode "grid-constant", for all images at once. `matrix` is A row by
+    row, the inverse of the transform of the image, and the image moves down and to the
+    right by `shift`. The result is cached and must not be changed.
     """
     height, width = shape
     centre = (np.array(shape) - 1) / 2
@@ -98,19 +99,19 @@ def affine_map(
 
 
 def image_shape(shape: Any, n_features: int) -> tuple[int, int]:
-    """Height and width of images with so many pixels, or one clear sentence."""
+    """Height and width of images with so many pixels, or an error if invalid."""
     if shape is None:
         side = math.isqrt(n_features)
         if side * side != n_features:
             raise ValueError(
-                f"Rows of {n_features} features are not square images: give "
+                f"Rows of {n_features} features are not square images; pass "
                 "shape=(height, width)."
             )
         return side, side
     if len(shape) != 2 or math.prod(shape) != n_features:
         raise ValueError(
-            f"shape={shape!r} must be (height, width) of images with {n_features} "
-            "pixels, as many as X has features."
+            f"shape={shape!r} must be the (height, width) of images with {n_features} "
+            "pixels, the number of features of X."
         )
     return int(shape[0]), int(shape[1])
 
@@ -120,12 +121,12 @@ _EIGHT = (*_FOUR, (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 class ImageAttack(LinearMaps):
-    """Base of the four: affine transforms by given amounts, interpolated bilinearly."""
+    """Base class of affine transforms of images, with bilinear interpolation."""
 
     shape: Any
 
     def ways(self, amount: float) -> list[tuple[Matrix, tuple[float, float]]]:
-        """Inverse matrix and shift of each transform by so much."""
+        """Inverse matrix and shift of each transform by the given amount."""
         raise NotImplementedError
 
     def maps(self, n_features: int) -> list[Any]:
@@ -142,14 +143,16 @@ class ImageAttack(LinearMaps):
 
 @shared_docs
 class ImageShift(ImageAttack):
-    """Move the image by some pixels, up, down, left or right, or diagonally too.
+    """Move images by some pixels: up, down, left or right, or also diagonally.
 
     Parameters
     ----------
     pixels : float or array-like of floats, default=1.0
-        How far; a fraction interpolates. Several numbers list several distances.
+        Distance in pixels. Fractions are interpolated. An array lists several
+        distances.
     directions : {4, 8}, default=4
-        8 adds the diagonals, where both coordinates move by `pixels`.
+        Number of directions. 8 includes the diagonals, in which both coordinates change
+        by `pixels`.
     {shape}
 
     {See Also: ImageScale, digit_invariances}
@@ -188,12 +191,12 @@ class ImageShift(ImageAttack):
 
 @shared_docs
 class ImageRotation(ImageAttack):
-    """Turn the image about its centre, to either side.
+    """Rotate images about their centre, in both directions.
 
     Parameters
     ----------
     degrees : float or array-like of floats, default=10.0
-        How far; several numbers list several angles.
+        Angle in degrees. An array lists several angles.
     {shape}
 
     {See Also: ImageShear, digit_invariances}
@@ -224,12 +227,13 @@ class ImageRotation(ImageAttack):
 
 @shared_docs
 class ImageScale(ImageAttack):
-    """Shrink or enlarge the image about its centre.
+    """Shrink or enlarge images about their centre.
 
     Parameters
     ----------
     amount : float or array-like of floats, default=0.15
-        The factors are 1 - amount and 1 + amount; below 1.
+        Images are scaled by the factors 1 - amount and 1 + amount. Must be less than 1.
+        An array lists several amounts.
     {shape}
 
     {See Also: ImageShift, digit_invariances}
@@ -263,12 +267,13 @@ class ImageScale(ImageAttack):
 
 @shared_docs
 class ImageShear(ImageAttack):
-    """Slant the image about its centre: rows against each other, or columns.
+    """Shear images about their centre, horizontally or vertically.
 
     Parameters
     ----------
     amount : float or array-like of floats, default=0.15
-        How many pixels a line moves per pixel of its distance from the centre.
+        Number of pixels that a row or column of the image moves, for each pixel of its
+        distance from the centre. An array lists several amounts.
     {shape}
 
     {See Also: ImageRotation, digit_invariances}

@@ -1,19 +1,23 @@
 """Compiled choice of what to delete or to scale, row by row over stored entries.
 
-Both attacks change the lead of the own class over a rival entry by entry, and zeros
-gain nothing, so only stored entries matter. Index arrays must be unsigned: Numba tests
+The *lead* of a row over a rival class is the score of its own class minus that of the
+rival, a sum over entries. Both attacks change it entry by entry. Zeros contribute
+nothing, so only stored entries matter. Index arrays must be unsigned, since Numba tests
 signed ones for negative values.
 
-Deletion is a knapsack: each feature j has a gain g_j (what its deletion takes from the
-lead) and a value v_j (what that costs of the budget N). Features of positive gain are
-candidates. `fill` solves the fractional knapsack by weighted selection in linear time.
+Deletion is a knapsack problem: each feature j has a gain g_j (how much its deletion
+lowers the lead) and a value v_j (what it costs of the budget N). Features with a
+positive gain are candidates. `fill` solves the fractional knapsack problem by weighted
+selection in linear time.
 
-Scaling takes the k largest gains. The choice is kept as the bar that they exceed: all
-loops over entries are then without branches, which lets them use vector instructions.
+Scaling takes the k largest gains. They are represented by the threshold that they
+exceed (the *bar*), so that loops over entries have no branches and can use vector
+instructions.
 
-Of several rivals the one counts that the attack brings nearest. A drop is what is taken
-from the lead over that one less what it was behind the nearest: leads are never
-subtracted from each other's sums, so a small drop of a large lead keeps its digits.
+With several rivals, the one whose lead is lowest after the attack counts. The drop of
+the margin is the decrease of the lead over that rival, minus how far that lead was
+above the lowest lead before. It is never computed as a difference of sums, so a small
+drop of a large lead is accurate.
 """
 
 from __future__ import annotations

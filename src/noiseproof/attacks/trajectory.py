@@ -1,4 +1,4 @@
-"""Every row moves along a curve of its own: a little rotation, a little shift."""
+"""Attacks that move each row along a curve, such as a small shift of a signal."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ Tangents = Callable[[Array], ArrayLike] | Sequence[Any] | Array | None
 
 @shared_docs
 class Trajectory(Attack):
-    """Move each row along x + t x' + t² x'' + ... to the worst t up to the span.
+    """Move each row along the curve x + t x' + t² x'' + ... to the worst t.
 
-    The lead over one rival class is a polynomial in t. It is lowest at an end or where
-    its derivative is zero, and these few points are all tried: they are eigenvalues of
-    the companion matrix. (The semidefinite case of Teo et al. 2008, section 4.)
-    Missing entries (NaN) of a row that moves count as zero.
+    The difference of the scores of two classes is a polynomial in t. Its minimum over
+    |t| <= span is at an end of the range or where the derivative is zero. All these
+    points are tried. They are found as eigenvalues of the companion matrix. (This is
+    the semidefinite case of Teo et al. 2008, section 4.) Missing values (NaN) of a row
+    that moves count as zero.
 
     Parameters
     ----------
     degree : int, default=2
         Highest power of t.
     span : float, default=1.0
-        The largest absolute value of t.
+        Maximum absolute value of t.
     tangents : callable, sequence of matrices, or None, default=None
-        What to multiply the powers of t with: a function of a row x of shape (d,) that
-        gives x', x'', ... as an array of shape (degree, d), or that many (d, d)
-        matrices, dense or sparse, for curves that are linear in x. None means that
-        the row is a signal that is delayed by t places: the Taylor series of
-        x(j - t), with central differences for derivatives.
+        The coefficients x', x'', ... of the powers of t. A callable takes a row x of
+        shape (d,) and returns them as an array of shape (degree, d). For curves that
+        are linear in x pass `degree` matrices of shape (d, d), dense or sparse. None
+        means that a row is a signal which is delayed by t positions: the Taylor series
+        of x(j - t), with central differences as derivatives.
 
     {See Also: ImageRotation}
 
@@ -82,7 +83,7 @@ class Trajectory(Attack):
     def _attack(
         self, X: Any, model: LinearMargins
     ) -> tuple[Any, list[Any], Array, Array]:
-        """Rows without holes, their tangents, worst t and lowest lead per rival."""
+        """Rows with zeros for missing values, tangents, worst t and lowest leads."""
         self.check()
         clean = zero_missing(X)
         tangents = self._tangents(clean)
@@ -104,7 +105,7 @@ class Trajectory(Attack):
         if [M.shape for M in maps] != [(d, d)] * self.degree:
             raise ValueError(
                 f"Trajectory.tangents must be {self.degree} matrices of shape "
-                f"({d}, {d}), one per power of t; got {[M.shape for M in maps]}."
+                f"({d}, {d}), one for each power of t; got {[M.shape for M in maps]}."
             )
         return [X @ M.T for M in maps]
 
@@ -115,19 +116,19 @@ class Trajectory(Attack):
             curve = np.asarray(tangents(x), dtype=np.float64)
             if curve.shape != wanted:
                 raise ValueError(
-                    f"Trajectory.tangents must give an array of shape {wanted}, a line "
-                    f"per power of t; got {curve.shape}."
+                    f"Trajectory.tangents must return an array of shape {wanted}, one "
+                    f"row for each power of t; got {curve.shape}."
                 )
             for line, of_power in zip(curve, lines, strict=True):
                 of_power.append(as_container(line[None], X))
         return [stack(of_power) if of_power else X for of_power in lines]
 
     def check(self) -> None:
-        """Raise one clear sentence if no curve has such a degree or span."""
+        """Raise an error if the degree or the span is invalid."""
         if not isinstance(self.degree, Integral) or self.degree < 1:
             raise ValueError(
-                f"Trajectory.degree must be a whole number from 1 on; "
-                f"got {self.degree!r}."
+                "Trajectory.degree must be a whole number, at least 1; got "
+                f"{self.degree!r}."
             )
         self._legal(self.span)
 
@@ -143,10 +144,10 @@ def _delays(degree: int, d: int) -> list[Any]:
 
 
 def lowest_points(powers: Array) -> tuple[Array, Array]:
-    """Where in [-1, 1] polynomials are lowest, and how low.
+    """Minima of polynomials over [-1, 1]: the points, and the values there.
 
-    `powers` (degree + 1, ...) holds their coefficients, the constants first. Of equally
-    low points, zero is taken if it is one.
+    `powers` (degree + 1, ...) are the coefficients, the constants first. If zero is one
+    of several minima, it is taken.
     """
     zero = np.zeros(powers.shape[1:])
     points = [zero, zero - 1, zero + 1]
@@ -159,17 +160,17 @@ def lowest_points(powers: Array) -> tuple[Array, Array]:
 
 
 def _roots(powers: Array) -> Array:
-    """Points of [-1, 1] among which are the real roots there of polynomials."""
+    """Points of [-1, 1] that include all real roots of polynomials in that range."""
     degree = len(powers) - 1
     scale = np.abs(powers).max(axis=0)
-    # where the highest power is missing, one root goes far out and is clipped
+    # if the coefficient of the highest power is zero, one root is huge and is clipped
     tiny = 1e-14 * np.where(scale > 0, scale, 1)
     highest = np.where(np.abs(powers[-1]) > tiny, powers[-1], tiny)
     companion = np.zeros((*powers.shape[1:], degree, degree))
     companion[..., 1:, :-1] = np.eye(degree - 1)
     companion[..., :, -1] = np.moveaxis(-powers[:-1] / highest, 0, -1)
     roots = np.clip(np.moveaxis(np.linalg.eigvals(companion).real, -1, 0), -1, 1)
-    for _ in range(3):  # Newton steps, for what large entries cost in digits
+    for _ in range(3):  # Newton steps restore the accuracy lost to large coefficients
         slope = polyval(roots, polyder(powers), tensor=False)
         slope = np.where(np.abs(slope) > tiny, slope, np.inf)
         roots = np.clip(roots - polyval(roots, powers, tensor=False) / slope, -1, 1)

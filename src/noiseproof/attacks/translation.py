@@ -1,4 +1,4 @@
-"""Attacks that move every row within the same convex set around it."""
+"""Attacks that move rows within a convex set: a norm ball or an ellipsoid."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from noiseproof.attacks.base import Array, Attack, LinearMargins
 
 
 class Translation(Attack):
-    """Base of the attacks x + δ with δ in a fixed convex set around zero.
+    """Base class of attacks x + δ, where δ is in a fixed convex set around zero.
 
-    Missing entries (NaN) stay missing and cannot be moved. `margin_drop` never fills a
-    sparse matrix; `worst` gives back a sparse matrix for a sparse one, in which every
-    entry that moves is stored.
+    Missing values (NaN) stay missing. For a sparse matrix `worst` returns a sparse
+    matrix that stores every entry that moves, and `margin_drop` needs no such matrix.
     """
 
     def moves(self, directions: Array) -> Array:
@@ -25,7 +24,7 @@ class Translation(Attack):
         raise NotImplementedError
 
     def check(self, n_features: int) -> None:
-        """Raise one clear sentence if the set does not suit rows of such a length."""
+        """Raise an error if the set does not suit rows with so many features."""
         raise NotImplementedError
 
     def _worst(self, X: Any, model: LinearMargins) -> Any:
@@ -59,19 +58,19 @@ class Translation(Attack):
 
 @shared_docs
 class NormBall(Translation):
-    """Add to each row any δ with ‖δ‖ <= radius in the norm of order `ord`.
+    """Add to each row the worst δ with ‖δ‖ <= radius, in the norm of order `ord`.
 
-    The margin against a rival class r drops by radius ‖w_y - w_r‖_*, in the dual norm:
-    that of order 1/(1 - 1/ord). For order 1 a single entry of each row moves, so a
-    sparse matrix stays sparse; for the others `worst` stores every entry that has a
-    weight.
+    The margin against a rival class r drops by radius ‖w_y - w_r‖_*, where ‖·‖_* is the
+    dual norm, of order 1/(1 - 1/ord). For order 1 a single entry of each row moves, so
+    a sparse matrix stays sparse. For the other orders `worst` stores every entry whose
+    weight is not zero.
 
     Parameters
     ----------
     radius : float, default=1.0
-        The largest norm of δ.
+        Maximum norm of δ.
     ord : {1, 2, inf}, default=2
-        Which norm.
+        Order of the norm.
 
     {See Also: Ellipsoid}
 
@@ -118,17 +117,18 @@ class NormBall(Translation):
 
 @shared_docs
 class Ellipsoid(Translation):
-    """Add to each row any δ with δᵀ S⁻¹ δ <= 1.
+    """Add to each row the worst δ with δᵀ S⁻¹ δ <= 1.
 
-    The margin against a rival class r drops by √(uᵀ S u), u = w_y - w_r. Training
-    against it is the second-order cone program of Teo et al. 2008, section 4. Where S
-    is singular, δ stays in its range.
+    The margin against a rival class r drops by √(uᵀ S u), where u = w_y - w_r. Training
+    against this attack is the second-order cone program of Teo et al. 2008, section 4.
+    If S is singular, δ stays in the range of S.
 
     Parameters
     ----------
     covariance : float, array-like of shape (d,) or (d, d), default=None
-        S: a number times the identity, its diagonal, or all of it, symmetric and
-        positive semidefinite. None means the identity.
+        The matrix S, symmetric and positive semidefinite. A number means that multiple
+        of the identity, and an array of shape (d,) is the diagonal. None means the
+        identity.
 
     {See Also: NormBall}
 
@@ -157,8 +157,8 @@ class Ellipsoid(Translation):
         S, d = self._matrix(), n_features
         if S.shape not in ((), (d,), (d, d)) or not np.all(np.isfinite(S)):
             raise ValueError(
-                f"Ellipsoid.covariance must be a finite number, {d} of them or a "
-                f"({d}, {d}) matrix for X with {d} features; got shape {S.shape}."
+                f"Ellipsoid.covariance must be a number, {d} numbers or a ({d}, {d}) "
+                f"matrix for X with {d} features, all finite; got shape {S.shape}."
             )
         rounding = 1e-9 * np.abs(S).max(initial=0.0)
         symmetric = S.ndim < 2 or np.allclose(S, S.T, rtol=0, atol=rounding)

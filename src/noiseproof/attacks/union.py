@@ -1,4 +1,4 @@
-"""Several attacks, of which one may happen to each row."""
+"""Several attacks, one of which may happen to each row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from noiseproof.attacks.images import ImageRotation, ImageScale, ImageShear, Ima
 
 @shared_docs
 class Union(Attack):
-    """One of several attacks happens to each row, or none.
+    """Apply one of several attacks to each row, or none.
 
-    The allowed rows are those that some member allows: attacks are not combined. If
-    all members are finite, so is the union, and lists each row itself only once.
+    Attacks are not combined: a row may become what a single one of them allows. If all
+    of them are finite, so is the union, and it lists each row itself only once.
 
     Parameters
     ----------
     attacks : sequence of Attack, default=()
-        The members; without any, rows stay as they are.
+        The attacks. If there are none, rows stay as they are.
 
     {See Also: digit_invariances}
 
@@ -76,8 +76,8 @@ class Union(Attack):
         for member in members:
             if not isinstance(member, Attack):
                 raise TypeError(
-                    "Union.attacks must hold objects derived from Attack; got "
-                    f"{type(member).__name__}."
+                    "Union.attacks must be a sequence of attacks, of classes derived "
+                    f"from Attack; got {type(member).__name__}."
                 )
         return members
 
@@ -93,10 +93,11 @@ def _others(ways: Array, first: Array) -> Array:
 
 @shared_docs
 def digit_invariances(shape: tuple[int, int] | None = None) -> Union:
-    """The 20 transforms of Teo et al. 2008, section 5.1, under which a digit stays one.
+    """Return the 20 transforms of images of digits of Teo et al. 2008, section 5.1.
 
-    Shifts by 1 pixel in 4 directions and by 2 pixels in 8, rotations by ±10 degrees,
-    scaling by ±0.15, and shearing of either axis by ±0.15.
+    These transforms do not change which digit an image shows: shifts by 1 pixel in 4
+    directions and by 2 pixels in 8 directions, rotations by ±10 degrees, scaling by
+    ±0.15, and shearing of either axis by ±0.15.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every conditional answers."""
+"""The base class of all conditionals."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Array = NDArray[Any]
 
 
 class Draws(NamedTuple):
-    """Complete rows that incomplete ones may have been.
+    """Draws: completed versions of rows with missing values, with weights.
 
     Parameters
     ----------
     rows : array or data frame
-        Rows without missing values. Those of the first row of the table come first. In
-        a pandas frame each has the index label of the row that it belongs to.
+        The draws, which have no missing values, in the order of the rows that they
+        belong to. In a pandas data frame each draw has the index label of its row.
     weights : array
-        How likely each of them is; those of a row sum to one.
+        Probability of each draw. The weights of all draws of a row sum to one.
     origin : array of int
-        The position of the row that each of them belongs to.
+        Position of the row that each draw belongs to.
 
     See Also
     --------
-    Conditional.draws : Makes them.
+    Conditional.draws : Returns draws.
     """
 
     rows: Any
@@ -42,21 +42,22 @@ class Draws(NamedTuple):
 
 @shared_docs
 class Conditional(BaseEstimator, ABC):
-    """A model of the distribution of missing values, given the observed ones.
+    """Base class of models of the missing values of a row given its observed values.
 
-    What it says about a row depends on that row alone, not on the others that it is
-    asked about. Subclasses learn in `_fit` and fill a block of incomplete rows in
-    `_fill`; both see codes (see `cells`), not tables.
+    The result for a row depends on that row alone, not on the other rows of the batch.
+    Subclasses override `_fit`, which learns from training rows, `_fill`, which
+    completes rows, and `_mean`. These methods receive numeric codes of the values (see
+    `noiseproof.conditionals.cells`), not tables.
 
     {See Also: Donors, JointGaussian}
     """
 
-    n_default: ClassVar[int] = 20  # draws, where nobody says how many
+    n_default: ClassVar[int] = 20  # default number of draws
     keeps_rows: ClassVar[bool]  # whether the fitted object contains training rows
     cells_: Cells
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows with or without missing values.
+        """Fit the distribution to rows with or without missing values.
 
         {(incomplete X, ignored y) -> self}
         """
@@ -66,25 +67,26 @@ class Conditional(BaseEstimator, ABC):
         return self
 
     def draws(self, X: Any, n_draws: int | None = None, *, wide: bool = False) -> Draws:
-        """Draw complete rows that X may have been, with weights.
+        """Draw completed versions of each row, with weights.
 
         Parameters
         ----------
         {incomplete X}
             A complete row is its own only draw.
         n_draws : int, default=None
-            The largest number of draws for each row. None leaves it to the conditional:
-            usually 20, but `Donors` then answers a row without any observed value by
-            all of its training rows.
+            Maximum number of draws for each row. None means the default of the
+            conditional, which is usually 20. For a row without any observed value
+            `Donors` then returns all of its training rows.
         wide : bool, default=False
-            Whether the draws shall tell how much the missing values vary, rather than
-            what they are on average. Then there are at least 20 of them where the
-            conditional has so many, whatever `n_draws` is.
+            Whether draws are meant to estimate how much the missing values vary, and
+            not only their mean. Then each row has at least 20 draws, if the conditional
+            has so many, whatever `n_draws` is.
 
         Returns
         -------
         draws : Draws
-            `rows`, `weights` and `origin`.
+            The draws in `rows`, with their `weights` and the row that each belongs to
+            in `origin`.
         """
         check_is_fitted(self)
         if n_draws is not None and n_draws < 1:
@@ -109,7 +111,7 @@ class Conditional(BaseEstimator, ABC):
         return Draws(self.cells_.table(rows, X, origin), weights, origin)
 
     def mean(self, X: Any) -> Any:
-        """Fill missing numbers with their expectations, words with the likeliest one.
+        """Fill missing numbers by their expectation, and text by the most likely value.
 
         Parameters
         ----------
@@ -118,7 +120,7 @@ class Conditional(BaseEstimator, ABC):
         Returns
         -------
         filled : array or data frame of shape (n_samples, n_features)
-            In the container of X, with its index and names of columns.
+            The completed rows, in the container of X, with its index and columns.
         """
         check_is_fitted(self)
         codes = self.cells_.codes(X)
@@ -132,29 +134,29 @@ class Conditional(BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, codes: Array) -> None:
-        """Learn from the codes of the training rows."""
+        """Fit the distribution to the codes of the training rows."""
 
     @abstractmethod
     def _fill(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
-        """Filled codes (n, k, d) and weights (n, k) of rows that all have holes."""
+        """Draws (n, k, d) and weights (n, k) for incomplete rows, from their codes."""
 
     def _fill_widely(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
-        """As `_fill`, by draws that tell how much the missing values vary."""
+        """As `_fill`, with draws that estimate how much the missing values vary."""
         return self._fill(codes, max(n_draws or 0, self.n_default))
 
     @abstractmethod
     def _mean(self, codes: Array) -> Array:
-        """Expected codes (n, d)."""
+        """Expected codes (n, d) of incomplete rows, from their codes."""
 
     def _whole(self) -> tuple[Array, Array]:
-        """Draws of a row of which nothing is observed: codes (k, d) and weights (k)."""
+        """Draws (k, d) and weights (k) for a row without any observed value."""
         nothing = np.full((1, len(self.cells_.means)), np.nan)
         filled, weights = self._fill(nothing, None)
         return filled[0], weights[0]
 
 
 def _gaps(codes: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows have holes and observed cells, and which have no observed cell."""
+    """Which rows are partly missing, and which rows have no observed value."""
     count = np.isnan(codes).sum(axis=1)
     empty = count == codes.shape[1]
     return (count > 0) & ~empty, empty

@@ -1,10 +1,10 @@
-"""Tables as numbers: what conditionals compare, and the way back to rows.
+"""Numeric codes of the values of a table, and the way back from codes to tables.
 
-A table is a NumPy array or a data frame. Its cells become codes: a number is its own
-code, a time is counted in microseconds, a word is its place in the list of the words
-seen, and NaN is a missing value. For distances and regressions codes become features:
-numbers in standard deviations from their mean, and one indicator for each word of a
-column.
+A table is a NumPy array or a data frame. Each value has a code: a number is its own
+code, a time is counted in microseconds, a text is its index in the list of the texts
+seen in training, and a missing value is NaN. For distances and regressions codes are
+converted to features: numbers in standard deviations from their mean, and one indicator
+for each text of a column.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _TIMES = {"M": "datetime64[us]", "m": "timedelta64[us]"}  # by kind of dtype
-_FEW, _MANY = 20, 0.9  # words, and share of the rows: more are no categories
+# a column with more texts than this, both in number and as a share of the rows, is not
+# categorical
+_FEW, _MANY = 20, 0.9
 
 
 def holes(X: Any) -> Mask:
-    """Which cells of an array or a data frame are missing."""
+    """Which values of an array or a data frame are missing."""
     if not _is_frame(X):
         return np.asarray(np.isnan(X))
     columns = [_missing(column) for _, column in _columns(X)]
@@ -36,25 +38,25 @@ def holes(X: Any) -> Mask:
 
 
 def has_words(X: Any) -> bool:
-    """Whether a column holds anything but numbers."""
+    """Whether some column has values that are not numbers."""
     if not _is_frame(X):
         return bool(np.asarray(X).dtype.kind not in "buif")
     return any(_kind(column) == "words" for _, column in _columns(X))
 
 
 def warn_of_many_words(name: Any, n_words: int, n_rows: int) -> None:
-    """Warn if a column of words has nearly as many words as rows."""
+    """Warn if a text column has nearly as many different texts as rows."""
     if n_words > max(_FEW, _MANY * n_rows):
         warnings.warn(
-            f"Column {name!r} has {n_words} different texts in {n_rows} rows: if it "
-            "only names the rows, leave it out; if it holds numbers or dates as text, "
-            "convert it first.",
+            f"Column {name!r} has {n_words} different texts in {n_rows} rows; if it is "
+            "an identifier of the rows, leave it out; if it holds numbers or dates as "
+            "text, convert it first.",
             stacklevel=5,
         )
 
 
 class Cells:
-    """The columns of a training table: names, kinds, words, means and scales."""
+    """The columns of a training table: names, kinds, texts, means and scales."""
 
     def __init__(self, X: Any):
         _refuse_sparse(X)
@@ -74,32 +76,32 @@ class Cells:
         ]
         self._measure(self.codes(X))
         sizes = [1 if words is None else len(words) for words in self.words]
-        self.owner = np.repeat(np.arange(len(sizes)), sizes)  # columns of features
-        self.firsts = np.cumsum(sizes) - sizes  # features of columns
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)  # column of each feature
+        self.firsts = np.cumsum(sizes) - sizes  # first feature of each column
         self.is_number = np.array([words is None for words in self.words])
 
     def _measure(self, codes: Array) -> None:
-        """Means, scales and ranges, of one column at a time to save memory."""
+        """Compute means, scales and ranges, one column at a time to save memory."""
         measured = np.array([_measured(column) for column in codes.T]).reshape(-1, 5)
         sizes, self.means, scales, self.low, self.high = measured.T
         if not sizes.any():
             raise ValueError(
-                "Every cell of X is missing: there is nothing to learn from; pass rows "
-                "with observed cells."
+                "All values of X are missing, so there is nothing to learn from; pass "
+                "rows with observed values."
             )
         if not sizes.all():
             never = self.names[int(np.argmin(sizes))]
             raise ValueError(
-                f"Column {never} of X has no value in any row, so nothing can be said "
-                "about its missing values; remove the column."
+                f"Column {never} of X is missing in all rows, so its distribution "
+                "cannot be learned; remove the column."
             )
         self.scales = np.where(scales > 1e-12 * np.abs(self.means), scales, 1.0)
 
     def in_units(self, share: float) -> Cells:
-        """The same, with scales between own ones (0) and a common one (1).
+        """A copy with other scales, from those of each column (0) to a common one (1).
 
-        Columns in one unit, such as pixels, are best compared as they are: a pixel that
-        hardly ever varies should not count as much as the others.
+        Columns with a common unit, such as pixels, are best compared on a common scale:
+        a pixel that hardly ever varies should not count as much as the others.
         """
         varies = self.is_number & (self.high > self.low)
         if not varies.any():
@@ -110,10 +112,10 @@ class Cells:
         return other
 
     def order(self, of_features: bool = False) -> NDArray[np.intp]:
-        """Columns, or their features, in an order that depends on what they hold.
+        """An order of the columns, or of their features, that depends on their values.
 
-        By their lowest values, highest values and means. Random numbers drawn in this
-        order stay with their columns, wherever these stand in the table.
+        It is the order of their lowest values, highest values and means. Random numbers
+        drawn in this order do not depend on the order of the columns in the table.
         """
         means = rounded(self.means.copy(), self.high - self.low)
         order = np.lexsort((means, self.high, self.low))
@@ -122,12 +124,12 @@ class Cells:
         return order
 
     def chances(self, n: int, rng: np.random.Generator) -> Array:
-        """Random numbers from 0 to 1, one for each cell of n rows."""
+        """Random numbers between 0 and 1, one for each value of n rows."""
         order = self.order()
         return rng.random((n, len(order)))[:, np.argsort(order)]
 
     def empty(self, X: Any) -> Mask:
-        """Which rows say nothing: all cells are missing, or words never seen."""
+        """Which rows have no usable value: all are missing, or texts never seen."""
         missing = holes(X)
         if not self.is_number.all():
             rows = np.flatnonzero(missing[:, self.is_number].all(axis=1))
@@ -136,7 +138,7 @@ class Cells:
         return np.asarray(missing.all(axis=1))
 
     def codes(self, X: Any, warn: bool = True) -> Array:
-        """One number for each cell; an array of floats is its own codes."""
+        """The codes of a table. For an array of floats these are its values."""
         _refuse_sparse(X)
         if not _is_frame(X):
             X = _as_array(X)
@@ -158,9 +160,11 @@ class Cells:
         return codes
 
     def changed(self, X: Any) -> tuple[str, str, str] | None:
-        """A column that held words, and now numbers or times, or numbers, now times.
+        """Find a column that now has another kind of values than in training.
 
-        Its name, what it held and what it holds; None if there is none.
+        That is numbers or times instead of texts, or times instead of numbers. Returns
+        its name, the kind in training and the kind now, or None if there is no such
+        column.
         """
         pairs = list(_columns(X)) if _is_frame(X) else []
         for (name, column), words, unit in zip(
@@ -174,7 +178,7 @@ class Cells:
         return None
 
     def features(self, codes: Array) -> tuple[Array, Mask]:
-        """Features of the codes, zero where a cell is missing, and which are there."""
+        """Features of the codes, zero for missing values, and which are observed."""
         observed = ~np.isnan(codes)
         Z = (codes - self.means) / self.scales
         Z[~observed] = 0.0
@@ -194,7 +198,7 @@ class Cells:
         return codes
 
     def mean(self, codes: Array, weights: Array) -> Array:
-        """Weighted means of codes (n, k, d); of words the one of most weight."""
+        """Weighted means of codes (n, k, d); for texts the one of the most weight."""
         mean = np.einsum("nk,nkj->nj", weights, codes)
         for j in np.flatnonzero(~self.is_number):
             votes = np.zeros((len(codes), np.sum(self.owner == j)))
@@ -204,7 +208,7 @@ class Cells:
         return mean
 
     def table(self, codes: Array, like: Any, rows: Any = None) -> Any:
-        """Codes as a table of the kind that `like` is, and the index of these rows."""
+        """Convert codes to a table like `like`, with the index labels of `rows`."""
         if not _is_frame(like):
             return codes.astype(_as_array(like).dtype, copy=False)
         filled, dtypes = {}, {}
@@ -232,19 +236,19 @@ class Cells:
     def _check_width(self, width: int, names: list[str] | None) -> None:
         if width != len(self.names):
             raise ValueError(
-                f"X has {width} columns, but the training rows had {len(self.names)}; "
+                f"X has {width} columns, but it had {len(self.names)} in training; "
                 "pass the same columns."
             )
         if names is not None and names != self.names:
             new = next(a for a, b in zip(names, self.names, strict=True) if a != b)
             raise ValueError(
-                f"Column {new} of X is not where the training rows had it; pass the "
-                f"columns {', '.join(self.names[:3])}, ... in that order."
+                f"Column {new} of X is not at the same position as in training; pass "
+                f"the columns {', '.join(self.names[:3])}, ... in that order."
             )
 
 
 def _measured(column: Array) -> list[float]:
-    """Number, mean, standard deviation, minimum and maximum of the values there."""
+    """Number, mean, standard deviation, minimum and maximum of the observed values."""
     x = column[~np.isnan(column)].astype(np.float64)
     return [len(x), x.mean(), x.std(), x.min(), x.max()] if len(x) else [0.0] * 5
 
@@ -252,8 +256,8 @@ def _measured(column: Array) -> list[float]:
 def _refuse_sparse(X: Any) -> None:
     if density(X) is not None:
         raise TypeError(
-            "X is a sparse matrix, and rows are compared cell by cell, zeros included; "
-            "pass X.toarray() if it fits in memory."
+            "X must not be a sparse matrix, since all values of a row are compared, "
+            "zeros included; pass X.toarray() if it fits into memory."
         )
 
 
@@ -284,8 +288,8 @@ def _missing(column: Any) -> Mask:
 
 
 def _kind(column: Any) -> str:
-    """What a column holds: "numbers", "words", or times, "M" for dates and "m"."""
-    if hasattr(column, "infer_objects"):  # numbers among objects are numbers
+    """Kind of a column: "numbers", "words", "M" (dates) or "m" (durations)."""
+    if hasattr(column, "infer_objects"):  # an object column may have numbers only
         column = column.infer_objects()
     kind = getattr(column.dtype, "kind", None)
     if kind is None:  # polars
@@ -302,7 +306,7 @@ def _zone(column: Any) -> Any:
 
 
 def _cast(frame: Any, dtypes: dict[str, Any]) -> Any:
-    """A frame with other types of some columns; times are in UTC."""
+    """Convert some columns of a frame to other types. Times are in UTC."""
     if not dtypes or hasattr(frame, "cast"):  # polars
         return frame.cast(dtypes) if dtypes else frame
     for name in dtypes:
@@ -345,7 +349,7 @@ def _is_readable(cell: Any, unit: str | None) -> bool:
 
 
 def _distinct(column: Any, name: str) -> Array:
-    """The words of a column, in an order that does not depend on that of the rows."""
+    """The texts of a column, in an order that does not depend on that of the rows."""
     values = np.asarray(column, dtype=object)[~_missing(column)]
     words = sorted(set(values.tolist()), key=lambda word: (type(word).__name__, word))
     warn_of_many_words(name, len(words), len(column))
@@ -353,15 +357,15 @@ def _distinct(column: Any, name: str) -> Array:
 
 
 def _places(column: Any, words: Array, name: Any, warn: bool) -> Array:
-    """Places of words in the list; one that is not there is a hole, with a warning."""
+    """Indices of texts in the list. Unknown texts become NaN, with a warning."""
     missing = _missing(column)
     place = {word: float(i) for i, word in enumerate(words.tolist())}
     values = np.asarray(column, dtype=object)[~missing].tolist()
     new = next((value for value in values if value not in place), None)
     if warn and new is not None:
         warnings.warn(
-            f"Column {name} of X holds {new!r}, which no training row had: no row "
-            "resembles it, so such cells count as missing.",
+            f"Column {name} of X holds {new!r}, which did not occur in training; such "
+            "values are treated as missing.",
             stacklevel=4,
         )
     codes = np.full(len(missing), np.nan)

@@ -1,4 +1,4 @@
-"""Training rows that agree with the observed values fill the missing ones."""
+"""Fill missing values from similar training rows."""
 
 from __future__ import annotations
 
@@ -21,61 +21,66 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _BLOCK = 2**20  # numbers in a temporary array
-_KEPT = 2**21  # numbers in the features of training rows, if they are kept for later
+_KEPT = 2**21  # maximum size of the features of training rows that are cached
 _BANDWIDTHS = 0.25 * 2.0 ** np.arange(0, 6, 0.5)  # in standard deviations
-_NARROWED = 0.7  # the likeliest cells come with more donors than the best answers
-_SHARES = (0.0, 0.5, 1.0)  # of a common unit in the scales of features
-_CLEARLY = 0.98  # share of the squared error that another scale must stay below
-_RATES = (0.2, 0.5, 0.8)  # of cells masked to choose among them
-_MASKED_ROWS = 100  # for each rate
-_TAUGHT_BY = 5000  # rows: enough for covariances
+# factor of the bandwidth of the highest likelihood: a smaller one, with fewer donors,
+# gives better predictions
+_NARROWED = 0.7
+_SHARES = (0.0, 0.5, 1.0)  # scales to try, from those of each column to a common one
+_CLEARLY = 0.98  # another scale must reduce the squared error to this share
+_RATES = (0.2, 0.5, 0.8)  # share of values masked to choose among them
+_MASKED_ROWS = 100  # masked rows for each rate
+_TAUGHT_BY = 5000  # rows to compute covariances from
 
 
 @shared_docs
 class Donors(Conditional):
-    """Fill missing values from training rows that agree with the observed ones.
+    """Fill missing values from the training rows nearest in the observed values.
 
-    The donors of a row are the training rows nearest to it in the observed values. Each
-    donor fills the missing values with its own, and has the weight exp(-D²/2h²), less
-    the weight of a row as far as the first one left out. This is the conditional of a
-    kernel density estimate with bandwidth h, cut off at `n_donors`.
+    The nearest training rows are the *donors* of a row. Each donor completes the row
+    with its own values, and this draw has the weight exp(-D²/2h²), where D is the
+    distance between the two rows. From all weights, the weight that a row at the
+    distance of the nearest training row beyond the donors would have is subtracted.
+    This is the conditional distribution of a kernel density estimate with bandwidth h,
+    truncated after `n_donors` rows.
 
     D² is the sum of squared differences over the observed values. Numbers are measured
     in standard deviations of their column. With `bandwidth="auto"` they may instead be
-    measured in a common unit, as pixels are, or half way between, if that predicts
-    masked values of training rows better. Two different words count 2. Features are
-    rounded so that distances have no rounding error. Training rows at the same distance
-    are taken in an order hashed from their values. So the donors of a row depend
-    neither on the other rows of a batch, nor on the order of the training rows, nor on
-    the processor. A row without any observed value is answered by all training rows.
+    measured on a scale that all columns share, as for pixels, or half way between, if
+    this predicts masked values of training rows better. Two different texts contribute
+    2. Features are rounded so that distances are exact, and ties between training rows
+    are resolved by a hash of their values. So the donors of a row depend neither on the
+    other rows of a batch, nor on the order of the training rows, nor on the processor.
+    A row without any observed value is completed by all training rows.
 
-    With `corrected` each donor row is then adjusted: a linear regression predicts how
-    the missing values change with the observed ones, and the donor's numbers are
-    shifted by the predicted difference, within the range seen in training. Missing
-    values of training rows are filled once, by a draw from the same regression. The
-    fitted object contains training rows.
+    With `corrected` each donor is then adjusted. A linear regression predicts how the
+    missing values change with the observed ones, and the donor's numbers are shifted by
+    the predicted difference, within the range seen in training. Missing values of
+    training rows are filled once, by a draw from the same regression. The fitted object
+    contains training rows.
 
     Parameters
     ----------
     n_donors : int, default=20
-        How many training rows fill the missing values of a row.
+        Number of donors for each row.
     bandwidth : float or "auto", default="auto"
-        h, in standard deviations. "auto" takes the one under which masked values of
-        training rows are likeliest, wider where features repeat each other, times 0.7,
-        since models' averages predict better with somewhat fewer donors.
+        Bandwidth h, in standard deviations. "auto" maximises the likelihood of masked
+        values of training rows. The result is increased if features are redundant, and
+        multiplied by 0.7, since averaged predictions are better with fewer donors.
     max_rows : int, default=20_000
-        The largest number of training rows to keep. Of more, a random sample is kept.
+        Maximum number of training rows to keep. If there are more, a random sample is
+        kept.
     corrected : bool, default=True
-        Whether to adjust the donors' values.
+        Whether to adjust the donors' values by a linear regression.
 
     Attributes
     ----------
     bandwidth_ : float
-        The bandwidth in use.
+        The bandwidth that is used.
     rows_ : array of shape (n_rows, n_features)
-        The training rows kept, as codes.
+        The training rows that are kept, as numeric codes.
     regression_ : object
-        The covariance of the features, in their scales.
+        The covariance of the features, in units of their scales.
 
     {See Also: JointGaussian, AverageOverMissing}
 
@@ -113,7 +118,7 @@ class Donors(Conditional):
         self.corrected = corrected
 
     def _fit(self, codes: Array) -> None:
-        # rows at equal distance are taken in the order in which they lie here
+        # ties between rows at the same distance are resolved by this order
         rows = codes[order_by_values(codes.T)[: self.max_rows]]
         self._learn_covariances(rows)
         self.rows_ = self._completed(rows)
@@ -122,7 +127,7 @@ class Donors(Conditional):
             self._choose_units()
 
     def _choose_units(self) -> None:
-        """Choose scales, and a bandwidth that suits them, by masked training cells."""
+        """Choose scales and a bandwidth, by masked values of training rows."""
         own, best = self.cells_, np.inf
         for share in _SHARES:
             self.cells_ = own.in_units(share)
@@ -136,7 +141,7 @@ class Donors(Conditional):
         self.regression_ = regression_of(*self.cells_.features(rows[:_TAUGHT_BY]))
 
     def _completed(self, rows: Array) -> Array:
-        """Fill each missing value of the training rows by a draw."""
+        """Fill the missing values of the training rows by draws."""
         rng, order = np.random.default_rng(0), self.cells_.order(of_features=True)
         incomplete = np.flatnonzero(np.isnan(rows).any(axis=1))
         step = max(1, _BLOCK // len(self.cells_.owner))
@@ -151,13 +156,13 @@ class Donors(Conditional):
         return rows
 
     def _judged(self, units: Array) -> tuple[float, float]:
-        """Find the best bandwidth in these units, and the error of expected cells.
+        """Find the best bandwidth on these scales, and the error of expected values.
 
-        The bandwidth is that of the likeliest kernel density, judged by masked cells of
-        training rows given the others. It is widened where features depend on each
-        other and so count one difference many times over: the features count as many as
-        there are effective ones; and narrowed for the answers' sake. Errors are in
-        standard deviations.
+        The bandwidth maximises the likelihood of masked values of training rows given
+        the other values. It is then increased if features depend on each other, so that
+        one difference counts several times, by the ratio of the number of features to
+        the effective number. It is decreased by a factor that makes predictions better.
+        Errors are in standard deviations.
         """
         own = np.tile(np.arange(min(len(self.rows_), _MASKED_ROWS)), len(_RATES))
         truth = self.rows_[own]
@@ -174,7 +179,7 @@ class Donors(Conditional):
             misfits = np.einsum("nkp,nkp->nk", apart, apart)
             apart *= units[self.cells_.owner]
             for i, h in enumerate(_BANDWIDTHS):
-                with np.errstate(divide="ignore"):  # no weight, no share
+                with np.errstate(divide="ignore"):  # the log of a zero weight
                     logs = np.log(_weights(squares, edge, h)) - misfits / (2 * h**2)
                 likelihoods[i] += logsumexp(logs, axis=1).sum()
                 likelihoods[i] -= holes.sum() * np.log(h)
@@ -192,12 +197,13 @@ class Donors(Conditional):
         return self._donated(codes, max(k, self.n_default), wide=True)
 
     def _donated(self, codes: Array, k: int, wide: bool) -> tuple[Array, Array]:
-        """Rows filled by their k nearest donors, and the donors' weights.
+        """Draws from the k nearest donors, and their weights.
 
-        Far from all training rows the nearest donor has all the weight, and all donors
-        would be moved to the ends of the ranges seen in training. Draws that are to
-        tell how much missing values vary are `wide`: of the donors at least half count,
-        and they are moved no farther than their mean may be.
+        For a row far from all training rows, the nearest donor has all the weight, and
+        the correction would move all donors to the limits of the ranges seen in
+        training. Such draws would not vary. So draws that are meant to estimate how
+        much missing values vary are `wide`: at least half of the donors have a weight
+        that matters, and only their mean is limited to these ranges.
         """
         k = min(k, len(self.rows_))
         filled = np.empty((len(codes), k, codes.shape[1]))
@@ -222,7 +228,7 @@ class Donors(Conditional):
         return self.rows_, np.full(len(self.rows_), 1.0 / len(self.rows_))
 
     def _corrected(self, theirs: Array, observed: Mask, apart: Array) -> Array:
-        """Shift the donors' numbers by what the regression says about differences."""
+        """Shift the donors' numbers by the differences that the regression predicts."""
         cells = self.cells_
         moves = self.regression_.expected(observed[:, cells.owner], apart)
         numbers = cells.is_number
@@ -233,7 +239,7 @@ class Donors(Conditional):
         return theirs
 
     def _way_back(self, theirs: Array, weights: Array) -> Array:
-        """From the means of donors, (n, d), to the ranges seen in training."""
+        """Shifts (n, d) of the donors' means into the ranges seen in training."""
         mean = np.einsum("nk,nkj->nj", weights, theirs)
         back = np.clip(mean, self.cells_.low, self.cells_.high) - mean
         return rounded(np.where(self.cells_.is_number, back, 0.0), self.cells_.scales)
@@ -245,11 +251,13 @@ class Donors(Conditional):
     def _nearest(
         self, codes: Array, k: int, own: Array | None = None
     ) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Find the k nearest training rows of blocks of rows.
+        """Find the k nearest training rows for blocks of rows.
 
-        Yields the block, the places of its neighbours, their squared distances, and
-        that of the next one, all less the same number. Of rows at equal distance the
-        first are taken. `own` names a training row for each row that may not help it.
+        Yields the block, the indices of its neighbours, their squared distances, and
+        the squared distance of the next training row. From all squared distances of a
+        row the same number is subtracted. Among rows at equal distance the first are
+        taken. `own` is the index of a training row for each row that is not to be its
+        donor.
         """
         width = min(k + 1, len(self.rows_))
         long = max(1, _BLOCK // len(self.rows_))  # for products with all training rows
@@ -265,7 +273,7 @@ class Donors(Conditional):
             order = np.lexsort((places, squares))
             places = np.take_along_axis(places, order, axis=1)
             squares = np.take_along_axis(squares, order, axis=1)
-            # which of those that tie with the last one were found is left to chance
+            # argpartition picks any of the rows that tie with the last one
             for i in np.flatnonzero(squares[:, -1] == squares[:, max(width - 2, 0)]):
                 tied = np.flatnonzero(everywhere[i] == squares[i, -1])
                 nearer = np.searchsorted(squares[i], squares[i, -1])
@@ -280,9 +288,9 @@ class Donors(Conditional):
     def _grid(self) -> float:
         """Unit of rounded features, a power of two that makes distances exact.
 
-        Features are whole numbers of this unit, below 2^b. So D² and all sums on the
-        way to it are whole numbers below 4 p 2^2b ≤ 2^53, which products in double
-        precision hold without an error, in whatever order they add.
+        Features are integer multiples of this unit, below 2^b. So D² and all sums in
+        its computation are integers below 4 p 2^2b ≤ 2^53. Double precision represents
+        these exactly, whatever the order of the additions.
         """
         cells = self.cells_
         reach = np.maximum(cells.high - cells.means, cells.means - cells.low)
@@ -300,7 +308,7 @@ class Donors(Conditional):
         Z = np.minimum(np.maximum(Z, -largest), largest)
         M = observed.astype(np.float64)
         if len(Z) == 1 and self.rows_.shape[0] * Z.shape[1] <= _KEPT:
-            # BLAS would use threads, which then keep those of the model waiting
+            # threads of BLAS would compete with those of the model
             X = self._kept_features(grid)
             squares = np.einsum("np,np,p->n", X, X, M[0])
             return (squares - 2.0 * np.einsum("np,p->n", X, Z[0]))[None]
@@ -316,7 +324,7 @@ class Donors(Conditional):
         return squares
 
     def _kept_features(self, grid: float) -> Array:
-        """Features of all training rows in units of the grid, for the next row."""
+        """Features of all training rows in units of the grid, cached for later rows."""
         rows, cells, found = self._last_features
         if rows is not self.rows_ or cells is not self.cells_:
             found = np.rint(self._features(self.rows_, grid))
@@ -324,12 +332,12 @@ class Donors(Conditional):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what is computed anew when it is needed."""
+        """Leave out the cache, which is computed again when it is needed."""
         state: dict[str, Any] = super().__getstate__()
         return {k: v for k, v in state.items() if k != "_last_features"}
 
     def _features(self, codes: Array, unit: float = 1.0) -> Array:
-        """Features of codes, in some unit; NaN where a number is missing."""
+        """Features of codes, in multiples of `unit`; NaN where a number is missing."""
         if not self.cells_.is_number.all():
             return self.cells_.features(codes)[0] / unit
         Z = codes - self.cells_.means
@@ -343,18 +351,19 @@ class Donors(Conditional):
 
 
 def _weights(squares: Array, edge: Array, bandwidth: float) -> Array:
-    """Weights that fall with the distance, to zero at the edge; rows sum to one."""
+    """Weights that decrease with the distance to zero at the edge; rows sum to one."""
     nearest = squares.min(axis=1, keepdims=True)
     weights = np.exp((nearest - squares) / (2 * bandwidth**2))
     weights -= np.exp((nearest - edge[:, None]) / (2 * bandwidth**2))
-    weights[(weights <= 0.0).all(axis=1)] = 1.0  # all as near as the next one
+    weights[(weights <= 0.0).all(axis=1)] = 1.0  # all are as near as the next row
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _evened(weights: Array) -> Array:
-    """Weights of rows that sum to one, with a share of equal ones where few count.
+    """Mix weights that are concentrated on few donors with equal weights.
 
-    Σ w² is at most 2 / k then, as it is if half of the k donors have equal weights.
+    Then Σ w² is at most 2 / k, as if half of the k donors had equal weights. The
+    weights of a row sum to one, before and after.
     """
     k = weights.shape[1]
     uneven = k * np.sum(weights**2, axis=1, keepdims=True) - 1.0

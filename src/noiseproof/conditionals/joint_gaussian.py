@@ -1,4 +1,4 @@
-"""Rows as draws of one Gaussian: everything in closed form."""
+"""Fill missing values from a joint Gaussian, in closed form."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from noiseproof.conditionals.rounding import rounded
 Array = NDArray[Any]
 
 _BLOCK = 2**22  # numbers in a temporary array
-_MATCHED = 25  # columns, up to which wide draws have the right covariance
+_MATCHED = 25  # up to so many columns, wide draws have the exact covariance
 
 
 @shared_docs
 class JointGaussian(Conditional):
-    """Fill missing values by a Gaussian with the mean and covariance of the rows.
+    """Fill missing values from a Gaussian with the mean and covariance of the rows.
 
-    Given the observed values, the missing ones are Gaussian. Their mean is the linear
-    regression on the observed values, and their covariance is that of its residuals.
-    The covariance of two columns is estimated on the rows that have both, and shrunk.
-    The fitted object contains no training row, only means and covariances.
+    Given the observed values, the missing values are Gaussian. Their mean is the linear
+    regression on the observed values, and their covariance is that of the residuals.
+    The covariance of two columns is estimated on the rows in which both are observed,
+    with shrinkage. The fitted object contains means and covariances, but no training
+    rows.
 
     Parameters
     ----------
     shrinkage : float or "auto", default="auto"
-        How much covariances are shrunk towards zero, between 0 and 1; "auto" estimates
+        How much covariances are shrunk towards zero, between 0 and 1. "auto" estimates
         the best amount (Ledoit and Wolf's lemma with a diagonal target).
     rank : int, default=None
-        Number of factors to which the covariance is reduced, beside a diagonal; a row
-        then costs d·rank². None keeps all covariances up to 256 features, and at most
-        64 factors above.
+        Number of factors of a factor model of the covariance, with which a row takes
+        d·rank² operations. None means the full covariance for up to 256 features, and
+        at most 64 factors for more.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class JointGaussian(Conditional):
         if not self.cells_.is_number.all():
             name = self.cells_.names[int(np.argmin(self.cells_.is_number))]
             raise ValueError(
-                f"Column {name} of X holds words, which JointGaussian cannot fill; use "
+                f"Column {name} of X holds text, which JointGaussian cannot fill; use "
                 "Donors, or encode the column first."
             )
         Z, observed = self.cells_.features(codes)
@@ -82,18 +83,18 @@ class JointGaussian(Conditional):
         return self._moved(codes, self._starts(k))
 
     def _fill_widely(self, codes: Array, n_draws: int | None) -> tuple[Array, Array]:
-        """By as many draws as it takes to have the right covariance."""
+        """As `_fill`, with as many draws as it takes for the right covariance."""
         k = max(n_draws or 0, self.n_default, 4 * min(codes.shape[1], _MATCHED))
         return self._moved(codes, self._starts(k, matched=True))
 
     def _moved(self, codes: Array, start: Array) -> tuple[Array, Array]:
-        """Draws of whole rows, moved to where the observed values are."""
+        """Draws of complete rows, conditioned on the observed values."""
         k = len(start)
         filled = np.empty((len(codes), k, codes.shape[1]))
         for rows in self._blocks(len(codes), k):
             Z, observed = self.cells_.features(codes[rows])
-            # a draw of the whole row, moved to where the observed cells are: what it
-            # differs from them moves its missing cells by their regression
+            # shift a draw of the complete row to the observed values; the regression on
+            # the shifts of the observed values gives those of the missing ones
             moved = self.regression_.expected(observed, Z[:, None, :] - start)
             drawn = (start + moved) * self.cells_.scales + self.cells_.means
             drawn = rounded(drawn, self.cells_.scales)
@@ -101,12 +102,12 @@ class JointGaussian(Conditional):
         return filled, np.full((len(codes), k), 1.0 / k)
 
     def _starts(self, k: int, matched: bool = False) -> Array:
-        """Draws of whole rows, (k, d), in pairs that cancel: their mean is exact."""
+        """Draws of complete rows, (k, d), in antithetic pairs, so the mean is exact."""
         rng, order = np.random.default_rng(0), self.cells_.order()
         half = self.regression_.sample(k // 2, rng, order, matched)
         if k % 2 == 0:
             return np.concatenate([half, -half])
-        wider = half * np.sqrt(k / max(k - 1, 1))  # the one in the middle adds nothing
+        wider = half * np.sqrt(k / max(k - 1, 1))  # the draw at zero has no variance
         return np.concatenate([wider, np.zeros((1, len(self.cells_.means))), -wider])
 
     def _mean(self, codes: Array) -> Array:
@@ -119,22 +120,22 @@ class JointGaussian(Conditional):
     def scores(
         self, X: Any, coef: Array, intercept: Array
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and covariance of linear scores w·x + b of rows with missing values.
+        """Mean and covariance of linear scores w·x + b for rows with missing values.
 
         Parameters
         ----------
         {incomplete X}
         coef : array of shape (n_scores, n_features)
-            Weights.
+            Weights w.
         intercept : array of shape (n_scores,)
-            Constants.
+            Intercepts b.
 
         Returns
         -------
         mean : array of shape (n_samples, n_scores)
             E[w·x + b | observed values].
         covariance : array of shape (n_samples, n_scores, n_scores)
-            Their covariance, given the observed values.
+            Covariance of the scores, given the observed values.
         """
         codes = self.cells_.codes(X)
         mean = np.empty((len(codes), len(coef)))

@@ -1,4 +1,4 @@
-"""Orders and random numbers that depend on what rows hold, not on where they stand."""
+"""Orders and random numbers that depend on the values of rows, not on positions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ Array = NDArray[Any]
 
 
 def order_by_values(columns: Iterable[Array]) -> NDArray[np.intp]:
-    """Put rows in a random order that depends on what they hold, not where they lie.
+    """Put rows in a random order that depends on their values only.
 
-    Each row gets a key, hashed from its cells, and each column one from its cells and
-    the rows' keys. Values count by their ranks: units and the order of rows and of
-    columns change nothing. Equal rows are told apart by how many came before, so that
-    the first rows in this order are a random sample.
+    Each row has a key, a hash of its values, and each column has a key, a hash of its
+    values and of the keys of the rows. Hashes use the ranks of values. So the result
+    depends neither on units nor on the order of the rows and columns. The key of a
+    repeated row also depends on how many equal rows come before it, so that the first
+    rows in this order are a random sample.
     """
     ranks = [np.unique(x, return_inverse=True)[1].astype(np.uint32) for x in columns]
     keys = [np.sum(hashed(x)) for x in ranks]
@@ -33,7 +34,7 @@ def order_by_values(columns: Iterable[Array]) -> NDArray[np.intp]:
 
 
 def hashed(numbers: Array) -> NDArray[np.uint64]:
-    """Whole numbers, mixed well (SplitMix64)."""
+    """Hashes of integers (SplitMix64)."""
     mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

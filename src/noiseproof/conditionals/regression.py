@@ -1,9 +1,9 @@
 """The linear regression of missing features on observed ones, for any pattern.
 
-Features have mean zero. Their covariance is held in full, and then each distinct
-pattern of missing features costs one Cholesky factorisation of its observed block; or
-as F F' + diag(d) with few factors, and then all patterns of a block of rows share one
-matrix product, and a row costs d·rank² (Woodbury's identity).
+Features have mean zero. Their covariance is stored in one of two forms. In full, each
+distinct pattern of missing features takes one Cholesky factorisation of its observed
+block. As F F' + diag(d) with few factors, all patterns of a block of rows share one
+matrix product, and each row takes d·rank² operations (Woodbury's identity).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-FULL_UP_TO = 256  # features
-_RANK = 64  # factors, where nobody says how many
-_WIDE = 3000  # features, above which no square matrix of them is formed
+FULL_UP_TO = 256  # features for which the covariance is stored in full
+_RANK = 64  # default number of factors
+_WIDE = 3000  # with more features than this, no square matrix of them is formed
 _JITTER = 1e-10
 _BLOCK = 2**22  # numbers in a temporary array
 
 
 class FullRegression:
-    """All covariances (d, d); a trace of the identity is added."""
+    """The full covariance (d, d), plus a small multiple of the identity."""
 
     def __init__(self, covariance: Array):
         self.covariance = covariance + _JITTER * np.eye(len(covariance))
 
     def expected(self, observed: Mask, deviations: Array) -> Array:
-        """E[x | observed features] for missing features; the observed as they are.
+        """E[x | observed features] for missing features; observed ones are unchanged.
 
-        `deviations` (n, k, d) are rows less their mean, k for each row of `observed`
-        (n, d); what is not observed is not read.
+        `deviations` (n, k, d) are k rows, minus the mean, for each row of the mask
+        `observed` (n, d). Values that are not observed are not read.
         """
         result = deviations.copy()
         for rows, seen in _patterns(observed):
@@ -57,17 +57,17 @@ class FullRegression:
         return vectors @ self.covariance
 
     def effective_share(self) -> float:
-        """How many independent features vary as much as these, by their number."""
+        """The effective number of independent features, divided by their number."""
         total = float(np.trace(self.covariance)) ** 2
         return total / float((self.covariance**2).sum()) / len(self.covariance)
 
     def sample(
         self, n: int, rng: np.random.Generator, order: Places, matched: bool = False
     ) -> Array:
-        """Rows of this covariance, (n, d), with features drawn in this order.
+        """Random rows (n, d) with this covariance, with features drawn in `order`.
 
-        If they are `matched`, their mean product is the covariance itself, or at least
-        their mean square the variance if there are fewer than 2 d of them.
+        If they are `matched`, their sample covariance is exactly the covariance. With
+        fewer than 2 d rows only their sample variances are exact.
         """
         root = cholesky(self.covariance[np.ix_(order, order)], lower=True)
         normal = rng.standard_normal((n, len(root)))
@@ -81,7 +81,7 @@ class FullRegression:
 
 
 class FactorRegression:
-    """F F' + diag(rest), with factors F (d, rank) and a positive rest (d)."""
+    """The covariance F F' + diag(rest), with factors F (d, rank) and rest > 0 (d)."""
 
     def __init__(self, factors: Array, rest: Array):
         self.factors, self.rest = factors, rest
@@ -100,7 +100,7 @@ class FactorRegression:
         return result
 
     def _precision(self, observed: Mask, scaled: Array) -> Array:
-        """I + F_o' D_o⁻¹ F_o for all rows, a product for each block of features."""
+        """I + F_o' D_o⁻¹ F_o for all rows, by a product for each block of features."""
         d, rank = self.factors.shape
         upper = np.triu_indices(rank)
         packed = np.zeros((len(observed), len(upper[0])))
@@ -131,7 +131,7 @@ class FactorRegression:
     ) -> Array:
         """As `FullRegression.sample`, but nothing is matched."""
         draws = rng.standard_normal((2, n, len(order)))[..., np.argsort(order)]
-        # by the one symmetric root of F F': factors have no sign and no order
+        # by the symmetric root of F F', which is unique: factors have no sign or order
         values, vectors = eigh(self.factors.T @ self.factors)
         directions = self.factors @ (vectors / np.sqrt(np.maximum(values, _JITTER)))
         common = draws[0] @ directions @ vectors.T @ self.factors.T
@@ -144,14 +144,15 @@ Regression = FullRegression | FactorRegression
 def regression_of(
     Z: Array, observed: Mask, shrinkage: float | str = "auto", rank: int | None = None
 ) -> Regression:
-    """The regression that rows with or without holes teach.
+    """Estimate the regression from rows with or without missing values.
 
     Covariances are means over the rows in which both features are observed. "auto"
-    shrinks them towards zero by what Ledoit and Wolf's lemma says for a diagonal target
-    (Schäfer and Strimmer 2005): the estimated variance of all covariances, given the
-    features' variances, by their sum of squares. Rows `Z` (n, d) have mean zero,
-    variance one, and zeros where they are not `observed`. Without a `rank` all
-    covariances are held up to 256 features, and factors above.
+    shrinks them towards zero by the amount of Ledoit and Wolf's lemma for a diagonal
+    target (Schäfer and Strimmer 2005): the sum of the estimated variances of all
+    covariances, given the features' variances, divided by the sum of their squares. The
+    rows `Z` (n, d) have mean zero, variance one, and zeros where they are not
+    `observed`. Without a `rank`, the full covariance is stored for up to 256 features,
+    and factors for more.
     """
     n, d = Z.shape
     if d > _WIDE:
@@ -166,7 +167,7 @@ def regression_of(
 
 
 def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, float]:
-    """Pairwise covariances, shrunk, and by how much."""
+    """Shrunk pairwise covariances, and the amount of shrinkage."""
     counts = np.full((Z.shape[1],) * 2, float(len(Z)))
     if not observed.all():
         M = observed.astype(Z.dtype)
@@ -186,11 +187,12 @@ def _shrunk(Z: Array, observed: Mask, shrinkage: float | str) -> tuple[Array, fl
 
 
 def _noise(Z: Array, counts: Array, covariance: Array) -> Array:
-    """Variances of covariances whose features are held to their own variances.
+    """Variances of the estimated covariances, given the variances of the features.
 
-    Where two features say nearly the same their product varies much, but with their
-    squares: their correlation is known well. So what counts is the variance of
-    x y - r (x² + y²)/2, in units in which both have variance one and correlation r.
+    If two features are nearly equal their product has a large variance, but it varies
+    together with their squares, so their correlation is known well. The variance that
+    matters is that of x y - r (x² + y²)/2, where both features have variance one and
+    their correlation is r.
     """
     squares = Z * Z
     own = np.diag(covariance)
@@ -204,7 +206,10 @@ def _noise(Z: Array, counts: Array, covariance: Array) -> Array:
 
 
 def _repaired(covariance: Array, amount: float, observed: Mask) -> Array:
-    """Pairwise covariances need not be possible together: then clip eigenvalues."""
+    """Make a matrix of pairwise covariances positive definite by clipped eigenvalues.
+
+    Covariances that are estimated on different rows need not form such a matrix.
+    """
     if observed.all():
         return covariance
     values, vectors = eigh(covariance)
@@ -219,9 +224,9 @@ def _repaired(covariance: Array, amount: float, observed: Mask) -> Array:
 def _factors(
     values: Array, vectors: Array, diagonal: Array, trace: float, rank: int | None
 ) -> FactorRegression:
-    """Principal factors: what the other directions have on average is left out."""
+    """Principal factors, without the average variance of the other directions."""
     d = len(diagonal)
-    if rank is None:  # those that explain more than a feature of its own would
+    if rank is None:  # keep factors that explain more variance than a single feature
         kept = values > 1.0 + _JITTER
         kept[-1] = True
         values, vectors = values[kept], vectors[:, kept]
@@ -236,7 +241,7 @@ def _factors(
 def _wide_factors(
     Z: Array, observed: Mask, shrinkage: float | str, rank: int | None
 ) -> FactorRegression:
-    """Factors by a randomised decomposition, for more features than fit a square."""
+    """Factors by a randomised SVD, for too many features to form a square matrix."""
     n, d = Z.shape
     some = np.random.default_rng(0).choice(d, _WIDE // 2, replace=False)
     amount = _shrunk(Z[:, some], observed[:, some], shrinkage)[1]
@@ -251,8 +256,8 @@ def _wide_factors(
 
 
 def _patterns(observed: Mask) -> Any:
-    """Rows of each distinct pattern, and the pattern."""
-    if len(observed) == 1:  # sorting one row takes as long as the rest
+    """Yield the rows of each distinct pattern, and the pattern."""
+    if len(observed) == 1:  # a shortcut: sorting takes half of the time for one row
         yield np.zeros(1, dtype=np.intp), observed[0]
         return
     keys = np.packbits(observed, axis=1)

@@ -1,4 +1,4 @@
-"""Estimators: scikit-learn's view of the whole. Users import them from `noiseproof`."""
+"""Estimators with scikit-learn's interface. Users import them from `noiseproof`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any model on rows with missing values: the average over what they may have been."""
+"""Average the predictions of any model over the distribution of missing values."""
 
 from __future__ import annotations
 
@@ -51,100 +51,108 @@ from noiseproof.estimators.treatments import (
     is_tree,
 )
 
-_RATES = (0.2, 0.5, 0.8)  # of cells masked to choose the conditional
-_JUDGED, _TAUGHT_BY = 300, 5000  # rows masked at each rate, and rows that fill them
-_PARTS = 3  # of the training rows, one of which is held out at a time
+_RATES = (0.2, 0.5, 0.8)  # share of values masked when the conditional is chosen
+_JUDGED, _TAUGHT_BY = 300, 5000  # rows masked at each rate; rows to learn from
+_PARTS = 3  # folds of the training rows, one of which is held out at a time
 
 
 class AverageOverMissing(KnownMissing):
-    """Average a classifier or regressor over what missing values may have been.
+    """Average a classifier or regressor over the distribution of missing values.
 
-    The prediction for a row with missing values is E[f(x) | observed values], not f of
-    a row whose missing values were filled with a guess. The distribution of the missing
-    values is learned from the training rows. Probabilities are averaged, or scores if
-    the classifier has no probabilities, and the predicted class follows from the
-    average. A row without missing values gets exactly what the estimator predicts. What
-    a row gets does not depend on the other rows of the batch.
+    Imputation replaces each missing value by a single guess. This meta-estimator
+    instead predicts the expectation E[f(x) | observed values]. A model of the missing
+    values given the observed ones (the *conditional*) is learned from the training
+    rows. It completes each row with missing values in several ways (its *draws*), the
+    estimator predicts for all of them, and the weighted predictions are averaged. For
+    classifiers, probabilities are averaged, or scores if there are no probabilities,
+    and the predicted class follows from the average. Rows without missing values get
+    exactly the prediction of the estimator. The prediction for a row does not depend on
+    the other rows of the batch.
 
-    With `JointGaussian` and a linear model no draws are needed: the score of a row with
-    missing values is Gaussian with known mean and variance, and `predict_proba`
-    averages over that distribution.
+    For a linear model with `JointGaussian` as conditional no draws are needed. The
+    score of a row with missing values is then Gaussian with known mean and variance,
+    and `predict_proba` averages over that distribution.
 
-    Around a quantile model (gradient boosting with `loss="quantile"`,
-    `QuantileRegressor`), a row with missing values gets the quantile of its target
-    given the observed values. This is not the mean of the quantiles of its draws, but
-    the quantile of the mixture of their distributions. To know these, the model is
-    fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95 as well.
+    For a quantile model (gradient boosting with `loss="quantile"`,
+    `QuantileRegressor`) the prediction is the quantile of the target given the observed
+    values. It is the quantile of the mixture of the distributions that the draws
+    predict, which is not the mean of their quantiles. To know these distributions, the
+    model is also fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95.
 
-    Missing values in the training rows may mean something, and a model that accepts NaN
-    learns from them; such a model must not see filled rows only. So if training rows
-    have missing values, up to three answers are averaged: what the model itself makes
-    of NaN, the average of a model fitted on completed rows, and the same with columns
-    that indicate what is missing. Held-out training rows decide on the weights, once
-    for rows whose missing values resemble those of training rows and once for all
-    others. The attribute `treatment_` says what was chosen. Quantile models are only
-    averaged, after a fit on completed rows.
+    Missing values in the training rows may be informative, and an estimator that
+    accepts NaN can learn from them. It would lose this information if it only saw
+    completed rows at prediction time. So if training rows have missing values, up to
+    three predictions are blended: that of the estimator with its own handling of NaN,
+    the average of an estimator fitted on completed rows, and the same with additional
+    indicator columns for missing values. The weights are chosen on held-out training
+    rows: once for rows whose missing values resemble those of training rows, and once
+    for all other rows. The attribute `treatment_` tells which weights were chosen.
+    Quantile models are always fitted on completed rows and averaged.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        A classifier or regressor, a pipeline, or a fitted model in `FrozenEstimator`,
-        which `fit` does not train again. None means `DropoutLogisticRegression`.
+        A classifier or regressor, or a pipeline that ends in one. Wrap a fitted model
+        in `FrozenEstimator` to use it as it is. None means
+        `DropoutLogisticRegression`.
     conditional : {"auto", "donors", "joint-gaussian"} or Conditional, default="auto"
-        The distribution of missing values, given the observed ones. "auto" compares
-        `JointGaussian` and `Donors`, with and without correction, on held-out training
-        rows with masked values, and takes the one whose averages predict the targets
-        best, by log-loss or squared error. The estimator is fitted up to three times
-        more for that, unless it is frozen. Without targets (see `fit`) it takes the one
-        whose averages are nearest to the predictions for the complete rows. A model
-        with `Donors` contains training rows.
+        Model of the missing values given the observed ones. "auto" compares
+        `JointGaussian` and `Donors`, the latter with and without correction, on
+        held-out training rows with masked values. It takes the one whose averages
+        predict the targets best, by log-loss or squared error. This takes up to three
+        additional fits of the estimator, unless it is frozen. Without targets (see
+        `fit`) it takes the one whose averages are nearest to the predictions for the
+        complete rows. A fitted model with `Donors` contains training rows.
     n_draws : int, default=20
-        The largest number of draws of a row that the estimator sees. Only a row
-        without any observed value gets more with `Donors`: all of its training rows.
+        Maximum number of draws for each row. There is one exception: with `Donors`, a
+        row without any observed value is completed by all training rows that `Donors`
+        keeps.
     random_state : int, RandomState instance or None, default=None
-        Seed of the masks by which the conditional is chosen, of the draws that fill
-        training rows, and of the choice of the rows that are kept aside.
+        Seed of the masks that are used to choose the conditional, of the draws that
+        complete training rows, and of the choice of the calibration rows.
     n_calibration : int, default=500
-        The largest number of training rows that are kept aside, and at most a quarter
-        of them, for `predict_interval` of a regressor and for
+        Maximum number of training rows to hold out for calibration; at most a quarter
+        of the rows are held out. They calibrate `predict_interval` of a regressor and
         `noiseproof.evaluation.missing_cost`. The estimator is fitted once more, without
-        these rows. They are part of the fitted object; 0 keeps none, and then there are
-        no intervals, and costs are not calibrated. A classifier keeps none if you name
-        a conditional that contains no training row, such as "joint-gaussian".
+        these rows, and the fitted object contains them. With 0 no rows are held out:
+        there are no intervals, and costs are not calibrated. A classifier holds out no
+        rows if you pass a conditional that contains no training rows, such as
+        "joint-gaussian".
     treatment : "auto" or tuple, default="auto"
-        How rows with missing values are answered if training rows have some. "auto"
-        decides it on held-out training rows, which takes many fits of the estimator.
-        What another fitted model has found, its `treatments_.verdict`, takes fewer.
+        How to predict for rows with missing values if training rows have missing
+        values, too. "auto" chooses the weights on held-out training rows, which takes
+        many fits of the estimator. Pass the attribute `treatments_.verdict` of another
+        fitted model to use its weights, which takes fewer fits.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator, which answers complete rows. If it does not accept NaN,
-        training rows with missing values were filled with draws: up to five for each
-        row if it accepts sample weights and is not made of trees, else one. If they
-        predict complete rows clearly better, columns that indicate missing values are
-        appended before it.
+        The fitted estimator, which predicts for complete rows. If it does not accept
+        NaN, it was fitted on completed training rows: on up to five draws for each
+        incomplete row if it accepts sample weights and is not made of trees, otherwise
+        on one. If indicator columns for missing values make predictions for complete
+        rows clearly better, it is a pipeline that adds these columns.
     conditional_ : Conditional
-        The fitted distribution of missing values.
+        The fitted model of the missing values.
     treatments_ : object or None
-        The fitted models that answer rows with missing values, and their weights; None
-        if training rows were complete or there is one way only.
+        The fitted models for rows with missing values, and their weights. None if all
+        training rows were complete or if there is only one such model.
     levels_ : tuple of float
-        Levels at which a quantile model was fitted; empty for other models.
+        Levels at which a quantile model was fitted. Empty for other models.
     intervals_ : object or str
-        The model that was fitted without the rows kept aside, and these rows, with
-        their targets (for a classifier the places of the classes in `classes_`); or why
-        there are none.
+        The model that was fitted without the calibration rows, and these rows with
+        their targets (for a classifier, the indices of the classes in `classes_`). If
+        there are none, a string that says why.
     classes_ : array of shape (n_classes,)
-        Labels, if the estimator has them.
+        Class labels, if the estimator has them.
 
     See Also
     --------
-    ReducedModels : One model for each pattern of missing columns.
-    noiseproof.conditionals.Donors : Training rows that fill the missing values.
-    noiseproof.conditionals.JointGaussian : A Gaussian; closed form for linear models.
-    ConformalRegressor : Intervals of any other regressor.
-    recommend : Finds the model to take by cross-validation.
+    ReducedModels : Fits one model for each pattern of missing columns.
+    noiseproof.conditionals.Donors : Fills missing values from similar training rows.
+    noiseproof.conditionals.JointGaussian : Fills missing values from a joint Gaussian.
+    ConformalRegressor : Adds prediction intervals to any other regressor.
+    recommend : Finds the best model by cross-validation.
 
     Examples
     --------
@@ -167,7 +175,7 @@ class AverageOverMissing(KnownMissing):
         "n_calibration": [Interval(Integral, 0, None, closed="left")],
         "treatment": [StrOptions({"auto"}), tuple],
     }
-    # what older files do not hold
+    # defaults for models saved by older versions, which lack these attributes
     n_calibration: int = 0
     treatment: Any = "auto"
     levels_: tuple[float, ...] = ()
@@ -192,24 +200,24 @@ class AverageOverMissing(KnownMissing):
         self.treatment = treatment
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the estimator and the distribution of missing values.
+        """Fit the estimator and the conditional.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Training rows, with or without missing values.
         y : array-like of shape (n_samples,), default=None
-            Targets. A `FrozenEstimator` needs none. If there are some, the conditional
-            is chosen and intervals are calibrated by them: then they must belong to
-            rows that it was not fitted on.
+            Target values. They are optional for a `FrozenEstimator`. If you pass them,
+            they are used to choose the conditional and to calibrate intervals, so the
+            frozen model must not have been fitted on these rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row for the estimator. Intervals are calibrated without
-            weights.
+            Weight of each row in the fit of the estimator. Intervals are calibrated
+            without weights.
 
         Returns
         -------
         self : AverageOverMissing
-            Fitted.
+            The fitted estimator.
         """
         base = self._base()
         X, y, sample_weight = self._read_training(X, y, sample_weight)
@@ -217,7 +225,7 @@ class AverageOverMissing(KnownMissing):
             raise ValueError(
                 f"{type(base).__name__} has neither predict_proba nor "
                 "decision_function, so there is nothing to average; use a classifier "
-                "that has one of them, or calibrate this one."
+                "that has one of them."
             )
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
@@ -254,29 +262,29 @@ class AverageOverMissing(KnownMissing):
 
     @property
     def treatment_(self) -> str:
-        """How rows with missing values are answered, in words."""
+        """How predictions for rows with missing values are made, in words."""
         check_is_fitted(self)
         return str(self.treatments_ or AVERAGED)
 
     def _fit_levels(self, base: Any, training: Training, holed: bool) -> None:
-        """Fit the estimator, and a quantile model at some other levels as well."""
+        """Fit the estimator, and if it is a quantile model, at other levels, too."""
         self.levels_, self.by_level_ = (), []
         if isinstance(base, FrozenEstimator):
             self._keep(clone(base))
             if quantile_parameter(unwrap(base)[1]) is not None:
                 warnings.warn(
-                    "A frozen quantile model cannot be fitted at other levels, so a "
-                    "row with missing values gets the mean of the quantiles of its "
-                    "draws, which is not the quantile of its target; pass the model "
-                    "without FrozenEstimator.",
+                    "A frozen quantile model cannot be fitted at other levels. For a "
+                    "row with missing values it therefore predicts the mean of the "
+                    "quantiles over the draws, which is not the quantile of the "
+                    "target; pass the model without FrozenEstimator.",
                     stacklevel=3,
                 )
             return
         X, y, sample_weight = training.X, training.y, training.weights
         if holed and not get_tags(base).input_tags.allow_nan:
             once = training.chances[:, : 1 if is_tree(base) else None]
-            tables = completed(self.conditional_, X, once)
-            self._keep(completed_fits(base, training, tables)[0])
+            done = completed(self.conditional_, X, once)
+            self._keep(completed_fits(base, training, done)[0])
         else:
             self._keep(fitted(base, X, y, sample_weight))
         found = quantile_parameter(base)
@@ -285,7 +293,7 @@ class AverageOverMissing(KnownMissing):
         name, own = found
         self.levels_ = tuple(sorted({own, *LEVELS}))
         if holed:
-            X = completed(self.conditional_, X, training.chances[:, :1])[0]
+            X = completed(self.conditional_, X, training.chances[:, :1]).rows
         for level in self.levels_:
             model = self.estimator_
             if level != own or holed:
@@ -296,7 +304,11 @@ class AverageOverMissing(KnownMissing):
     def _treatments(
         self, base: Any, training: Training, order: NDArray[Any]
     ) -> Treatments | None:
-        """Several ways to answer rows with missing values, if there are several."""
+        """Models for rows with missing values and their weights, if there are several.
+
+        The weights are taken from `treatment`, or from the model that intervals
+        calibrate, or are chosen on held-out rows.
+        """
 
         def average(model: Any, law: Any, rows: Any) -> AverageOverMissing:
             if not isinstance(model, FrozenEstimator):
@@ -305,7 +317,8 @@ class AverageOverMissing(KnownMissing):
             return member.fit(rows)
 
         known = None if isinstance(self.treatment, str) else self.treatment
-        if isinstance(self.intervals_, Intervals):  # these calibrate such a model
+        # intervals are only valid for a model with the weights that they calibrated
+        if isinstance(self.intervals_, Intervals):
             treated = self.intervals_.model.treatments_
             known = treated and treated.verdict
         treating = Treating(base, self.conditional_, average)
@@ -314,10 +327,12 @@ class AverageOverMissing(KnownMissing):
     def _calibrated(
         self, X: Any, y: Any, sample_weight: Any, order: NDArray[Any], **parameters: Any
     ) -> Intervals | str:
-        """A model of the other rows and rows that are kept aside, or why there is none.
+        """Hold out calibration rows and fit a model on the others.
 
-        All is done without these rows. For a regressor, whose intervals promise
-        something, that includes the choice of the conditional; classes come last.
+        Returns a string that says why, if there is no such model. For a regressor the
+        conditional is also chosen without the calibration rows, since the coverage of
+        its intervals is guaranteed. For a classifier this is called again at the end of
+        `fit`, with `parameters`.
         """
         if is_classifier(self) and not parameters:
             return "there are none yet"
@@ -339,7 +354,11 @@ class AverageOverMissing(KnownMissing):
         return calibrated(without, X, targets, order, self.n_calibration)
 
     def _keep_classes(self, *training: Any) -> None:
-        """Of a classifier rows are kept aside for costs only, which promise less."""
+        """Hold out calibration rows of a classifier.
+
+        They are used for `missing_cost` only, which has no guarantee. So the
+        conditional that was chosen on all rows can be used again.
+        """
         if not is_classifier(self):
             return
         auto = isinstance(self.conditional, str) and self.conditional == "auto"
@@ -352,21 +371,21 @@ class AverageOverMissing(KnownMissing):
             self.intervals_ = "the conditional contains no training rows"
 
     def _kept_aside(self) -> tuple[Any, Any, NDArray[Any]] | None:
-        """For costs: see `kept_aside`."""
+        """The calibration rows for `missing_cost`: see `kept_aside`."""
         found = kept_aside(self.intervals_)
         if found is None or not is_classifier(self):
             return found
         return *found[:2], self.classes_[found[2].astype(np.intp)]
 
     def _take(self, chosen: Any, X: Any) -> None:
-        """Use a conditional of this kind; there is a `Donors` already."""
+        """Use a conditional of this kind; a `Donors` has been fitted already."""
         if isinstance(chosen, Donors):
             self.conditional_.set_params(corrected=chosen.corrected)
         else:
             self.conditional_ = chosen.fit(X)
 
     def _named(self, X: Any) -> Any:
-        """The conditional that the user names, or None if it is to be chosen."""
+        """The conditional that the user passed, or None if it is to be chosen."""
         if not isinstance(self.conditional, str):
             return clone(self.conditional)
         if self.conditional == "auto":
@@ -374,8 +393,8 @@ class AverageOverMissing(KnownMissing):
         return CONDITIONALS[self.conditional]()
 
     def _order(self, X: Any, y: Any, sample_weight: Any) -> NDArray[np.intp]:
-        """Rows in an order that depends on what they hold, not on where they stand."""
-        if not hasattr(self.conditional_, "cells_"):  # somebody else's conditional
+        """Order of the rows that depends on their values, not on their positions."""
+        if not hasattr(self.conditional_, "cells_"):  # a user's own class
             return np.arange(X.shape[0])
         parts = [self.conditional_.cells_.codes(X), y, sample_weight]
         columns = (np.atleast_2d(part.T) for part in parts if part is not None)
@@ -386,10 +405,10 @@ class AverageOverMissing(KnownMissing):
     ) -> Any:
         """The conditional whose averages are best on held-out rows with masked values.
 
-        Best at predicting the targets, if the estimator can be fitted without these
-        rows; else nearest to its predictions for the complete rows. Rows that are kept
-        aside for intervals have no say, so that the model which these calibrate
-        is as the one for all rows.
+        The best one predicts the targets best, if the estimator can be fitted without
+        the held-out rows; otherwise it is nearest to the predictions for the complete
+        rows. If there are intervals, the conditional that was chosen without the
+        calibration rows is taken, so that the intervals suit the final model.
         """
         if isinstance(self.intervals_, Intervals):
             return clone(self.intervals_.model.conditional_)
@@ -436,25 +455,25 @@ class AverageOverMissing(KnownMissing):
 
     @by_blocks
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Predict, by the average if values are missing.
+        """Predict, averaging over the missing values of each row.
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Rows with or without missing values.
         return_std : bool, default=False
-            Regressors only: whether to return how much the prediction varies with what
-            the missing values may have been. This leaves the noise of the target out,
-            and so it does not tell how far off a prediction may be; for that, see
-            `predict_interval`.
+            For regressors: whether to return the standard deviation of the prediction
+            over the distribution of the missing values. It does not include the noise
+            of the target, so it does not tell how far the prediction may be from the
+            target. For that, see `predict_interval`.
 
         Returns
         -------
         y : array of shape (n_samples,)
             Predictions.
         std : array of shape (n_samples,)
-            Standard deviations of the prediction over what the missing values may have
-            been, zero for complete rows; only with `return_std`.
+            Standard deviations over the distribution of the missing values, zero for
+            complete rows. Only returned if `return_std` is True.
         """
         if not return_std:
             return self._delegate("predict", X)
@@ -476,34 +495,36 @@ class AverageOverMissing(KnownMissing):
     @available_if(lambda self: not is_classifier(self._base()))
     @by_blocks
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Intervals that hold the target with a given probability.
+        """Prediction intervals that contain the target with a given probability.
 
-        They are conformal, separately for each pattern of missing values (Zaffran et
-        al. 2023): of the rows with any given pattern, on average at least `coverage`
-        have their target in the interval. This holds for rows that are exchangeable
-        with the training rows, if what is missing depends neither on the values nor on
-        the target. If at least 50 of the rows kept aside have the very pattern of a
-        row, they alone calibrate it; then the promise holds for any mechanism that
-        makes values missing, as long as it stays the same. See
+        The intervals are conformal, separately for each pattern of missing values
+        (Zaffran et al. 2023): among the rows with any given pattern, on average at
+        least a share `coverage` of the targets lies in the intervals. This is
+        guaranteed for rows that are exchangeable with the training rows, if what is
+        missing depends neither on the values nor on the target. If at least 50 of the
+        calibration rows have exactly the pattern of a row, its interval is calibrated
+        on these rows alone. Then the guarantee holds for any mechanism that makes
+        values missing, as long as the mechanism stays the same. See
         `noiseproof.evaluation.conformal_sets`.
 
-        Some training rows were kept aside in `fit`, and a model was fitted without
-        them. An interval is centred on the prediction of that model, for which the
-        promise is exact, and widened to hold `predict(X)` where it does not, which is
-        rare. Those of a quantile model are two of its quantiles, moved by the same
-        threshold (conformalised quantile regression).
+        The calibration rows were held out in `fit`, where a second model was fitted
+        without them. An interval is centred on the prediction of that model, for which
+        the guarantee is exact. In the rare case that `predict(X)` lies outside, the
+        interval is widened to contain it. For a quantile model the interval is bounded
+        by two of its quantiles, both moved by the same threshold (conformalised
+        quantile regression).
 
         Parameters
         ----------
         X : array or data frame of shape (n_samples, n_features)
             Rows with or without missing values.
         coverage : float, default=0.9
-            Probability that an interval holds the target, at the least.
+            Minimum probability that an interval contains the target.
 
         Returns
         -------
         intervals : array of shape (n_samples, 2)
-            Lower and upper ends.
+            Lower and upper bounds.
         """
         check_is_fitted(self)
         X = self._read(X, reset=False)
@@ -511,7 +532,7 @@ class AverageOverMissing(KnownMissing):
         return found if self.levels_ else holding(found, self._delegate("predict", X))
 
     def _band(self, X: Any, coverage: float) -> Any:
-        """Two quantiles that the target lies between, or the prediction twice."""
+        """Lower and upper quantile of the target, or twice the prediction."""
         if not self.levels_:
             return [self._delegate("predict", X)] * 2
         ends = (1 - coverage) / 2, (1 + coverage) / 2
@@ -541,9 +562,10 @@ class AverageOverMissing(KnownMissing):
 
 
 def _held_out(complete: NDArray[Any], y: Any) -> list[tuple[Any, Any]]:
-    """Rows to judge by and the others, so often that enough rows are judged.
+    """Folds: pairs of held-out rows and the other rows.
 
-    Each part gets its share of every class, or of small and large targets.
+    There are as many folds as it takes to hold out enough rows in all. Folds are
+    stratified by class, or by the size of the target.
     """
     n = len(complete)
     order = complete
@@ -562,9 +584,9 @@ def _held_out(complete: NDArray[Any], y: Any) -> list[tuple[Any, Any]]:
 
 
 def _laws(X: Any) -> list[Any]:
-    """Conditionals of these rows to choose from."""
+    """The conditionals to choose from, fitted on these rows."""
     donors = Donors().fit(X)
-    # trees see where a number is moved past a threshold: it may be better left
+    # the correction moves numbers past the thresholds of trees, which may do harm
     unmoved = copy(donors).set_params(corrected=False)
     return [donors, unmoved, JointGaussian().fit(X)]
 

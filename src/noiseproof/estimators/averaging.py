@@ -1,4 +1,4 @@
-"""Averages of a model's answers over what missing values may have been."""
+"""Averages of a model's predictions over the distribution of missing values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from noiseproof.conditionals import Conditional, first_best, holes
 from noiseproof.estimators.quantiles import mixture_quantiles
 
 Array = NDArray[np.float64]
-# of answers for draws, their weights and where each row's begin, to one for each row
+# from the predictions for all draws, their weights and the index of each row's first
+# draw, to one result for each row
 SumUp = Callable[[Array, Array, Any], Array]
 
-_BLOCK = 2**21  # numbers in the draws that the model gets at once
+_BLOCK = 2**21  # numbers in the draws that are passed to the model at once
 _SCORES = 2**18  # numbers in the scores that are integrated at once
-NEGLIGIBLE = 1e-4  # weight of a draw
-_UNLIKELY = 1e-6  # log-loss has no bound
-_ROUNDING, _SINGLE = 1e-9, 1e-4  # of answers in double and single precision
+NEGLIGIBLE = 1e-4  # draws of a smaller relative weight are left out
+_UNLIKELY = 1e-6  # probabilities are clipped here, since log-loss has no bound
+_ROUNDING, _SINGLE = 1e-9, 1e-4  # of predictions in double and single precision
 TIE = 1e-10  # difference of averages that may be due to rounding
 _STEPS = np.linspace(-8.5, 8.5, 171)  # of an integral over a standard Gaussian
 _PAIRS = 256
@@ -44,11 +45,11 @@ LINKS: dict[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True)
 class Averager:
-    """A fitted model, a conditional, and how many draws of a row the model sees.
+    """A fitted model, a conditional, and the maximum number of draws for each row.
 
-    `linear` holds the weights of a model whose scores are linear in the rows, if the
-    conditional knows the distribution of such scores: then no draws are needed. Of a
-    quantile model `levels` are those at which there are models, `by_level`.
+    If the scores of the model are linear in the rows, and the conditional knows the
+    distribution of such scores, `linear` holds the weights, and no draws are needed.
+    For a quantile model, `by_level` are models fitted at several `levels`.
     """
 
     estimator: Any
@@ -60,7 +61,7 @@ class Averager:
     level: float | None = None  # of the estimator itself
 
     def answer(self, method: str, X: Any) -> Any:
-        """What a method of the estimator predicts for incomplete rows, on average."""
+        """Averaged predictions of a method of the estimator for incomplete rows."""
         if method == "predict_proba":
             return self.probabilities(X)
         if method == "decision_function":
@@ -73,7 +74,7 @@ class Averager:
         )
 
     def predictions(self, X: Any) -> Array:
-        """What a regressor predicts: means, or quantiles of a quantile model."""
+        """Predictions of a regressor: means, or quantiles for a quantile model."""
         if self.linear is not None:
             mean = self._law(X)[0]
             return mean[:, 0] if self.linear["flat"] else mean
@@ -82,7 +83,7 @@ class Averager:
         return self._summed_up(self.estimator.predict, X, _means)
 
     def quantiles(self, X: Any, level: float) -> Array:
-        """Quantiles of the target: of the mixture of what the draws say about it."""
+        """Quantiles of the mixture of the target's distributions over the draws."""
 
         def ask(rows: Any) -> Array:
             return np.stack([model.predict(rows) for model in self.by_level], axis=1)
@@ -111,10 +112,10 @@ class Averager:
         return np.minimum(found, 1.0)  # rounding: weights may add up to a little more
 
     def decisions(self, X: Any) -> Array:
-        """Mean of a classifier's scores, taken on the scale of probabilities.
+        """Mean of a classifier's scores, computed on the scale of probabilities.
 
-        As shares of the classes, since scores have no bounds: one draw far from all
-        training rows would outvote the others.
+        Scores are unbounded, so in a mean of the scores themselves a single draw far
+        from all training rows could outweigh all others.
         """
         if self.linear is not None:
             mean = self._law(X)[0]
@@ -132,7 +133,7 @@ class Averager:
         return np.log(np.maximum(mean[:, :-1], TINY)) + mean[:, -1:]
 
     def distance(self, masked: Any, whole: Any) -> float:
-        """Mean squared difference between the answers for masked and whole rows."""
+        """Mean squared difference of the predictions for masked and complete rows."""
         return float(np.mean((self._bounded(masked) - self._bounded(whole)) ** 2))
 
     def loss(self, masked: Any, wanted: Any) -> float:
@@ -143,8 +144,8 @@ class Averager:
         if given.ndim == 1:
             given = np.column_stack([1.0 - given, given])
         if given.shape[1] != len(self.estimator.classes_):
-            return 0.0  # scores of pairs of classes: `predict` will refuse them
-        # no hit: a class not fitted on
+            return 0.0  # scores of pairs of classes, for which `predict` will raise
+        # a row of a class that the estimator was not fitted on has no hit
         hit = np.equal.outer(wanted, self.estimator.classes_)
         return float(-np.log(np.maximum(given[hit], _UNLIKELY)).sum() / len(wanted))
 
@@ -165,10 +166,10 @@ class Averager:
     def _summed_up(
         self, ask: Callable[[Any], Any], X: Any, sum_up: SumUp, wide: bool = False
     ) -> Array:
-        """What a model answers for the draws of each row, summed up.
+        """Predict for the draws of each row, and summarise the predictions by row.
 
-        A row of which nothing is observed gets the whole distribution, which is the
-        same for all such rows. For `wide` draws see `Conditional.draws`.
+        All rows without any observed value share one result, computed from the whole
+        distribution. For `wide` draws see `Conditional.draws`.
         """
         cells = getattr(self.conditional, "cells_", None)
         empty = holes(X).all(axis=1) if cells is None else cells.empty(X)
@@ -193,7 +194,7 @@ class Averager:
 
 
 def _block(ask: Callable[[Any], Any], drawn: Any, n: int, sum_up: SumUp) -> Array:
-    """What a model answers for the draws of n rows; negligible ones are left out."""
+    """Predict for the draws of n rows, except negligible ones, and summarise by row."""
     rows, weights, origin = drawn
     starts = np.searchsorted(origin, np.arange(n))
     largest = np.maximum.reduceat(weights, starts)
@@ -213,9 +214,10 @@ def _means(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
 
 
 def _variances(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Array:
-    """Weighted variances of the draws of each row.
+    """Weighted variances of the draws of each row, corrected for bias.
 
-    Around their own mean draws vary less than around the true one.
+    The correction is needed because draws vary less around their own mean than around
+    the true one.
     """
     counts = np.diff(np.append(starts, len(answers)))
     apart = answers - np.repeat(_means(answers, weights, starts), counts, axis=0)
@@ -225,14 +227,15 @@ def _variances(answers: Array, weights: Array, starts: NDArray[np.intp]) -> Arra
 
 
 def best_classes(model: Any, averages: Array) -> Any:
-    """Classes of averaged probabilities, or scores if the model has nothing else."""
+    """Predicted classes from averaged probabilities, or from averaged scores."""
     classes = model.classes_
     if averages.ndim == 1:
         return classes[(averages > TIE).astype(int)]
     if averages.shape[1] != len(classes):
         raise ValueError(
-            f"The scores of {type(model).__name__} are not one for each class, so no "
-            "class follows from their average; set decision_function_shape='ovr'."
+            f"{type(model).__name__} does not have one score for each class, so no "
+            "class can be predicted from averaged scores; set "
+            "decision_function_shape='ovr'."
         )
     return classes[first_best(-averages)]
 
@@ -245,10 +248,10 @@ def shares(scores: Array) -> Array:
 def linear_scores(
     model: Any, law: Any, X: Any, complete: NDArray[np.intp]
 ) -> dict[str, Any] | None:
-    """The weights of a model that is linear in its rows, found by asking it.
+    """The weights of a model that is linear in its rows, found by calling the model.
 
-    None if it is not linear at the complete training rows and beyond, or if the law
-    says nothing about linear scores.
+    None if it is not linear at the complete training rows and beyond them, or if the
+    conditional does not know the distribution of linear scores.
     """
     method = "decision_function" if is_classifier(model) else "predict"
     if not (hasattr(law, "scores") and hasattr(model, method) and len(complete)):
@@ -279,7 +282,10 @@ def linear_scores(
 def _probed(
     ask: Callable[[Array], Any], centre: Array, scales: Array
 ) -> tuple[Array, Array, bool]:
-    """Weights and constants by a step along each feature; whether scores are flat."""
+    """Weights and intercepts, from a step along each feature.
+
+    Also returns whether scores are one-dimensional.
+    """
     at_centre = ask(centre[None]).astype(np.float64)
     flat, d = at_centre.ndim == 1, len(centre)
     coef = np.empty((at_centre.size, d))
@@ -293,7 +299,7 @@ def _probed(
 
 
 def _link(scores: Array, probabilities: Array, rounding: float) -> str | None:
-    """Name of the function that makes these probabilities of these scores."""
+    """Name of the function that turns these scores into these probabilities."""
     for name, link in LINKS.items():
         if (name == "expit") == (scores.shape[1] == 1) and np.allclose(
             link(scores), probabilities, rtol=0, atol=rounding
@@ -303,9 +309,10 @@ def _link(scores: Array, probabilities: Array, rounding: float) -> str | None:
 
 
 def gaussian_points(k: int) -> tuple[Array, Array]:
-    """Points (m, k) that stand for a standard Gaussian, and weights that sum to one.
+    """Points (m, k) and weights to integrate over a standard Gaussian.
 
-    For one score they are a grid, for several draws in pairs that cancel.
+    For one score the points are a grid. For several they are random draws in pairs of
+    opposite sign. The weights sum to one.
     """
     if k == 1:
         density = np.exp(-0.5 * _STEPS**2)

@@ -1,4 +1,4 @@
-"""Any regressor, with prediction intervals."""
+"""Prediction intervals for any regressor."""
 
 from __future__ import annotations
 
@@ -27,43 +27,45 @@ from noiseproof.estimators.known_missing import TableDelegator
 
 @shared_docs
 class ConformalRegressor(TableDelegator):
-    """Give any regressor intervals that hold the target with a given probability.
+    """Add prediction intervals to any regressor.
 
-    Predictions are those of the estimator. For the intervals some of the training rows
-    are kept aside, and the estimator is fitted once more without them; how far off its
-    predictions are on those rows tells how wide intervals must be. This is done
-    separately for each pattern of missing values, when it is first met (see
-    `noiseproof.evaluation.conformal_sets`), so rows with missing values are covered as
-    often as complete ones. `AverageOverMissing` does the same for itself.
+    Predictions are those of the estimator, fitted on all training rows. For the
+    intervals, some training rows are held out for calibration, and the estimator is
+    fitted once more without them. Its errors on the held-out rows determine how wide
+    the intervals must be. This is done separately for each pattern of missing values,
+    when the pattern first occurs (see `noiseproof.evaluation.conformal_sets`), so
+    intervals contain the target as often for rows with missing values as for complete
+    rows. `AverageOverMissing` has such intervals built in.
 
-    In a sparse matrix no missing values are known, so there intervals hold for rows
-    such as those of the training, on average.
+    In a sparse matrix missing values cannot be told from zeros. There the guarantee
+    holds on average over rows that resemble the training rows.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        A regressor, a pipeline, or a fitted model in `FrozenEstimator`: then all rows
-        given to `fit` calibrate it, up to `n_calibration`, and it must not have been
-        fitted on them. None means `DropoutRidge` with automatic
-        noise.
+        A regressor, a pipeline that ends in one, or a fitted model in
+        `FrozenEstimator`. A frozen model is calibrated on all rows passed to `fit`, up
+        to `n_calibration`, so it must not have been fitted on them. None means
+        `DropoutRidge` with automatic noise.
     n_calibration : int, default=500
-        The largest number of training rows to keep aside, and at most a quarter of
-        them. They are part of the fitted object.
+        Maximum number of training rows to hold out for calibration; at most a quarter
+        of the rows are held out. The fitted object contains them.
     random_state : int, RandomState instance or None, default=None
-        Seed of the choice of these rows.
+        Seed of the choice of the calibration rows.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator, which predicts.
+        The estimator fitted on all rows, which makes the predictions.
     intervals_ : object or str
-        The estimator fitted without the rows kept aside, and these rows; or why there
-        are none.
+        The estimator fitted without the calibration rows, and these rows. If there are
+        none, a string that says why.
 
     See Also
     --------
-    AverageOverMissing : Has intervals of its own.
-    noiseproof.evaluation.conformal_sets : Sets and intervals of a fitted model.
+    AverageOverMissing : Has prediction intervals built in.
+    noiseproof.evaluation.conformal_sets : Calibrates sets and intervals of a fitted
+        model.
 
     {References: Zaffran 2023}
 
@@ -103,15 +105,15 @@ class ConformalRegressor(TableDelegator):
         return DropoutRidge("auto")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the estimator on all rows, and once more on those not kept aside.
+        """Fit the estimator on all rows, and once more without the calibration rows.
 
         {(X, y, sample_weight) -> self}
         """
         base = self._base()
         if not is_regressor(base):
             raise TypeError(
-                f"{type(base).__name__} is no regressor, so there are no intervals; "
-                "for classes use noiseproof.evaluation.conformal_sets."
+                f"{type(base).__name__} is not a regressor, so it has no prediction "
+                "intervals; for classifiers use noiseproof.evaluation.conformal_sets."
             )
         X, y, weights = self._read_training(X, y, sample_weight)
 
@@ -126,34 +128,35 @@ class ConformalRegressor(TableDelegator):
         return self
 
     def _kept_aside(self) -> Any:
-        """For costs: see `kept_aside`."""
+        """The calibration rows for `missing_cost`: see `kept_aside`."""
         return kept_aside(self.intervals_)
 
     @by_blocks
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Intervals that hold the target with a given probability.
+        """Prediction intervals that contain the target with a given probability.
 
-        Of the rows with any given pattern of missing values, on average at least
-        `coverage` have their target in the interval. This holds for rows that are
-        exchangeable with the training rows, if what is missing depends neither on the
-        values nor on the target. If at least 50 of the rows kept aside have the very
-        pattern of a row, they alone calibrate it; then the promise holds for any
-        mechanism that makes values missing, as long as it stays the same.
+        Among the rows with any given pattern of missing values, on average at least a
+        share `coverage` of the targets lies in the intervals. This is guaranteed for
+        rows that are exchangeable with the training rows, if what is missing depends
+        neither on the values nor on the target. If at least 50 of the calibration rows
+        have exactly the pattern of a row, its interval is calibrated on these rows
+        alone. Then the guarantee holds for any mechanism that makes values missing, as
+        long as the mechanism stays the same.
 
-        Intervals are centred on the prediction of the estimator that was fitted without
-        the rows kept aside, for which the promise is exact, and widened to hold
-        `predict(X)` where they do not, which is rare.
+        An interval is centred on the prediction of the estimator that was fitted
+        without the calibration rows, for which the guarantee is exact. In the rare case
+        that `predict(X)` lies outside, the interval is widened to contain it.
 
         Parameters
         ----------
         {X}
         coverage : float, default=0.9
-            Probability that an interval holds the target, at the least.
+            Minimum probability that an interval contains the target.
 
         Returns
         -------
         intervals : array of shape (n_samples, 2)
-            Lower and upper ends.
+            Lower and upper bounds.
         """
         check_is_fitted(self)
         X = self._read(X, reset=False)

@@ -1,4 +1,4 @@
-"""Explicit corruption: the finite rival of marginalised losses."""
+"""Training on explicitly corrupted copies of the data, with any estimator."""
 
 from __future__ import annotations
 
@@ -31,33 +31,35 @@ from noiseproof.estimators.meta import Delegator, passed_weights
 from noiseproof.estimators.treatments import TREE_MODULES
 from noiseproof.noise import Missing, Noise, as_noise
 
-# modules whose estimators are trees or ensembles of trees
-
 
 @shared_docs
 class CorruptedCopies(Delegator):
     """Fit any estimator on `n_copies` corrupted copies of the data.
 
-    Chen et al. 2014, eq. (2): each row is corrupted M times, and each copy counts
-    1/M. As M grows this approaches what the Dropout estimators do in one fit, at M
-    times the cost. The copies of a row depend on its content and on `random_state`
-    only: the order of the rows does not matter, and a repeated row is a row of twice
-    the weight. Noise that looks at all rows, such as `Missing(mechanism="mar")` or
-    `Outages`, is the exception: its copies are drawn for the whole table at once.
+    Each row is corrupted M times, and each copy has the weight 1/M (Chen et al. 2014,
+    eq. 2). As M grows, the result approaches that of the Dropout estimators, which
+    average over infinitely many copies in a single fit. Here a fit takes M times as
+    many rows, but any estimator and any noise will do.
+
+    The copies of a row depend only on its values and on `random_state`. So the order of
+    the rows does not matter, and a repeated row counts as a row of twice the weight.
+    Noise that depends on all rows, such as `Missing(mechanism="mar")` or `Outages`, is
+    an exception: its copies are drawn for the whole table at once.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        What to fit; it should take `sample_weight`. None means plain logistic
-        regression.
+        The estimator to fit. It should accept `sample_weight`. None means logistic
+        regression without noise.
     noise : float, "auto", dict, Noise or None, default=0.5
-        What corrupts the copies; a number is a dropout rate, for linear models and
-        others. Survivors of dropout are scaled up, which throws off trees on columns
-        that are not centred. So to trees a number is the rate of
-        `noiseproof.noise.Missing` if they take NaN, and if not of zeros among cells
-        that stay as they are; they warn of a `Dropout` object.
+        The noise that corrupts the copies. A number is a dropout rate, except for
+        trees. Dropout scales up the values that it keeps, which misleads trees if
+        columns are not centred. For trees that accept NaN, a number is therefore the
+        rate of `noiseproof.noise.Missing`. For other trees it is the rate at which
+        values are set to zero while the others keep their scale. Passing a `Dropout`
+        object to trees gives a warning.
     n_copies : int, default=8
-        The paper's M.
+        Number of copies of each row, M.
     random_state : int, RandomState instance or None, default=None
         Seed of the corruption.
 
@@ -67,9 +69,9 @@ class CorruptedCopies(Delegator):
 
     See Also
     --------
-    DropoutSVC : The limit of infinitely many copies, in closed form.
-    noiseproof.noise.Missing : Copies with missing cells.
-    VirtualExamples : Copies made by an attack.
+    DropoutSVC : Averages over infinitely many copies, in closed form.
+    noiseproof.noise.Missing : Makes values missing.
+    VirtualExamples : Trains on copies made by an attack.
 
     {References: Chen 2014}
 
@@ -131,16 +133,19 @@ class CorruptedCopies(Delegator):
         return self
 
     def _suited(self, noise: Noise, base: Any, X: Any) -> tuple[Noise, bool]:
-        """What corrupts, and whether what survives it is to keep its scale."""
+        """The noise to use, and whether the values that it keeps are to be scaled back.
+
+        See the parameter `noise`: trees need other noise than linear models.
+        """
         last = unwrap(base)[1]
         if not type(last).__module__.startswith(TREE_MODULES):
             return noise, False
         if isinstance(self.noise, Noise):
             if noise.is_scaling:
                 warnings.warn(
-                    f"Dropout scales up what survives, so {type(last).__name__} learns "
-                    "from cells that no row will have; use noise=Missing(rate), or a "
-                    "plain rate.",
+                    "Dropout scales up the values that it keeps, so "
+                    f"{type(last).__name__} learns from values that no real row has; "
+                    "use noise=Missing(rate), or pass the rate as a number.",
                     stacklevel=3,
                 )
             return noise, False
@@ -150,10 +155,10 @@ class CorruptedCopies(Delegator):
 
 
 def _copies(X: Any, noise: Noise, n_copies: int, seed: int) -> Any:
-    """`n_copies` corrupted copies of each row, one after another, as X is stored.
+    """`n_copies` corrupted copies of each row, one after another, in X's container.
 
-    Noise that leaves zeros alone is only shown the other entries, in float64, so that
-    neither the container nor the precision of X decides what happens to a row.
+    Noise that never changes zeros only receives the non-zero entries, in float64. So
+    the copies of a row depend neither on the container nor on the precision of X.
     """
     rows = X.astype(np.float64, copy=False)
     if noise.needs_all_rows:

@@ -1,4 +1,4 @@
-"""Which features go to which part, so that each part predicts well by itself."""
+"""Assign features to the parts of an ensemble, so that each part predicts well."""
 
 from __future__ import annotations
 
@@ -61,11 +61,13 @@ def likeness(X: Any, group: Columns, weights: Array | None) -> Array:
 
 
 def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
-    """Deal what is scored to parts in rounds, so that parts hold different things.
+    """Assign groups of features to parts, so that no part holds much that is redundant.
 
-    Equal scores are taken in their order. `alike` says what two groups have in common;
-    None stands for the product of their scores: then the part with the lowest total
-    gets the best of a round. Gives the part of each group.
+    Groups are taken in rounds, those of the highest scores first, and in each round
+    every part gets one. `alike` holds the similarities of all pairs of groups, which a
+    round minimises. None stands for the products of their scores: then the part with
+    the lowest total gets the group with the highest score of a round. Groups of equal
+    scores are taken in their order. Returns the part of each group.
     """
     scores = np.round(scores, 12)  # the order of adding must not decide
     order = np.argsort(-scores, kind="stable")
@@ -84,18 +86,18 @@ def deal(scores: Array, n_parts: int, alike: Array | None = None) -> Columns:
 
 
 def strides(n: int, n_parts: int) -> Columns:
-    """Every n_parts-th thing goes to the same part: of an image, a coarse image."""
+    """Put every n_parts-th feature into the same part: for images, a coarse image."""
     return np.arange(n) % n_parts
 
 
 def given(partition: Any, group: Columns) -> Columns:
-    """The part of each feature as a user gave it, numbered from 0."""
+    """The part of each feature as the user passed it, renumbered from 0."""
     part = np.asarray(partition)
     if part.shape != group.shape or part.dtype.kind not in "iu":
         raise ValueError(
-            "partition must be 'dealt', 'strides' or the number of a part for each of "
-            f"the {len(group)} features; got an array of {part.dtype}, of shape "
-            f"{part.shape}."
+            "partition must be 'dealt', 'strides' or an array of integers, the part of "
+            f"each of the {len(group)} features; got an array of {part.dtype}, of "
+            f"shape {part.shape}."
         )
     part = np.unique(part, return_inverse=True)[1]
     parts_of = np.unique(np.stack([group, part]), axis=1)[0]
@@ -103,14 +105,14 @@ def given(partition: Any, group: Columns) -> Columns:
     if len(split):
         member = np.flatnonzero(group == split[0])
         raise ValueError(
-            f"The group of features {member.tolist()} is in several parts of the "
-            "partition; a group must be in one."
+            f"The features {member.tolist()} are a group, but the partition puts them "
+            "into several parts; put all features of a group into the same part."
         )
     return part
 
 
 def tenths(y: Array, weights: Array | None) -> Columns:
-    """Which tenth of the targets each belongs to; equal targets stay together."""
+    """The decile that each target belongs to; equal targets stay together."""
     inverse, below = _shares(y, weights)[1:]
     place = np.diff(below, prepend=0.0) / -2 + below
     tenth = np.minimum((10 * place).astype(np.intp), 9)
@@ -118,13 +120,13 @@ def tenths(y: Array, weights: Array | None) -> Columns:
 
 
 def middle(y: Array, weights: Array | None) -> float:
-    """The median of the targets, the lower one of two."""
+    """The median of the targets; between two, the lower one."""
     values, _, below = _shares(y, weights)
     return float(values[np.searchsorted(below, 0.5)])
 
 
 def _shares(y: Array, weights: Array | None) -> tuple[Array, Columns, Array]:
-    """Distinct targets, which of them each is, and the share of those up to each."""
+    """Distinct targets, the index of each target among them, and cumulative shares."""
     distinct, inverse = np.unique(y, return_inverse=True)
     below = np.cumsum(np.bincount(inverse, weights, len(distinct)))
     return distinct, inverse, below / below[-1]

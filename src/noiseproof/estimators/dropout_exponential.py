@@ -1,4 +1,4 @@
-"""MCF-Exponential."""
+"""Exponential loss under noise (MCF-Exponential)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from noiseproof.estimators.marginal import MarginalClassifier
 
 @shared_docs
 class DropoutExponentialClassifier(MarginalClassifier):
-    """Exponential loss, trained on infinitely many corrupted copies of the data.
+    """Exponential-loss classifier trained on infinitely many corrupted copies.
 
     Minimises
 
         ½ ‖w‖² + C Σ_i s_i E[exp(-y_i (w·x~_i + b))]
 
-    for each class against the rest, where x~ is x after noise: the MCF-Exponential of
-    van der Maaten et al. 2013, exact for every noise.
+    for each class against the rest, where x~ is x after noise and s_i is the weight of
+    row i. This is MCF-Exponential of van der Maaten et al. 2013. The expectation is
+    exact for every noise.
 
     Parameters
     ----------
     {noise, C, fit_intercept}
     solver : {"newton", "lbfgs"}, default="newton"
-        How to minimise. All reach the same optimum.
+        Algorithm that minimises the objective. Both reach the same minimum.
     {tol, max_iter, warm_start, class_weight, missing, verbose}
 
     Attributes

@@ -1,4 +1,4 @@
-"""Dropout-Logistic, MCF-Logistic and the quadratic dropout penalty."""
+"""Logistic regression under noise (Dropout-Logistic, MCF-Logistic and others)."""
 
 from __future__ import annotations
 
@@ -22,39 +22,42 @@ class DropoutLogisticRegression(MarginalClassifier):
 
         ½ ‖w‖² + C Σ_i s_i E[log(1 + exp(-y_i (w·x~_i + b)))]
 
-    for each class against the rest, where x~ is x after noise (Chen et al. 2014;
-    Wager et al. 2013). C is half of Chen's c.
+    for each class against the rest, where x~ is x after noise and s_i is the weight of
+    row i (Chen et al. 2014; Wager et al. 2013). C is half of Chen's c.
 
     Parameters
     ----------
     {noise, C}
     expectation : {"variational", "jensen", "taylor", "gaussian"}, default="variational"
-        Upper bound of Chen et al.; upper bound of van der Maaten et al.
-        (MCF-Logistic); quadratic penalty of Wager et al. (not convex); or the exact
-        value for a score that noise makes Gaussian.
+        How the expectation is computed. "variational": the upper bound of Chen et al.
+        "jensen": the upper bound of van der Maaten et al. (MCF-Logistic). "taylor": the
+        quadratic penalty of Wager et al., which is not convex. "gaussian": the exact
+        value if noise makes the score Gaussian, and an approximation otherwise.
     {fit_intercept, solver, tol, max_iter, warm_start, class_weight, unlabeled_weight}
     calibrated : bool, default=False
-        Whether probabilities are the softmax of scores times `scale_`. A model that is
-        trained for noise has small weights, so on clean rows its plain probabilities
-        are too near to each other; they suit noisy rows. The scale is the one with
-        which plain (multinomial) logistic regression, with the same C and on the same
-        rows, would take these weights, so that probabilities are about as good as its
-        own. No prediction changes.
+        Whether probabilities are the softmax of the scores times a factor, `scale_`. A
+        model that is trained for noise has small weights, and so its probabilities
+        suit noisy rows but are too close to each other on clean rows. The factor
+        minimises the objective of plain (multinomial) logistic regression, with the
+        same C and on the same rows, over all multiples of the weights. With it,
+        probabilities on clean rows are about as good as those of plain logistic
+        regression. Predicted classes do not change.
     {missing, verbose}
 
     Attributes
     ----------
     {coef_, intercept_, classes_, objective_, n_iter_, noise_}
     scale_ : float
-        What scores are multiplied with for probabilities, if `calibrated`.
+        The factor by which scores are multiplied for probabilities. Only if
+        `calibrated` is True.
     {missing_in_training_}
 
     See Also
     --------
     DropoutSVC : Hinge loss.
-    DropoutSGDClassifier : For streams and more rows than memory.
-    AverageOverMissing : For cells that are known to be missing.
-    penalty : The penalty that noise amounts to.
+    DropoutSGDClassifier : For streams, and for data that does not fit into memory.
+    AverageOverMissing : For values that are known to be missing.
+    penalty : Computes the penalty that noise amounts to.
 
     {References: Chen 2014, Maaten 2013, Wager 2013}
 
@@ -114,8 +117,8 @@ class DropoutLogisticRegression(MarginalClassifier):
     ) -> Self:
         if self.calibrated and is_lazy(X):
             raise ValueError(
-                "calibrated=True needs the scores of all rows in one place, which a "
-                "Dask collection has not; use calibrated=False."
+                "calibrated=True needs the scores of all rows in memory, so it is not "
+                "available for Dask collections; use calibrated=False."
             )
         super().fit(X, y, sample_weight, X_unlabeled)
         self.__dict__.pop("scale_", None)
@@ -128,8 +131,8 @@ class DropoutLogisticRegression(MarginalClassifier):
     def _best_scale(self, X: Any, y: Any, sample_weight: Any) -> float:
         """The a > 0 that minimises ½ ‖a w‖² - C Σ s log softmax(a scores)_y.
 
-        Of two classes the first has the score 0. The derivative grows with a, from a
-        negative value at 0.
+        With two classes the first has the score 0. The derivative is negative at a = 0
+        and grows with a, so the minimum is where it is zero.
         """
         scores = host(_of_classes(self._scores(X)))
         labels = np.searchsorted(host(self.classes_), np.asarray(host(y)).ravel())
@@ -143,7 +146,7 @@ class DropoutLogisticRegression(MarginalClassifier):
             each = weights @ (_softmax(a * scores) * scores)
             return a * size + float(np.sum(each)) - own
 
-        if slope(0.0) >= 0:  # the scores tell nothing
+        if slope(0.0) >= 0:  # the scores are uninformative
             return 1.0
         high = 1.0
         while slope(high) < 0 and high < _LARGEST_SCALE:
@@ -154,9 +157,9 @@ class DropoutLogisticRegression(MarginalClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class.
 
-        Several classes are one-vs-rest: the probabilities of each against the others
-        are scaled to sum to one. If `calibrated`, they are the softmax of the scores
-        times `scale_`.
+        With more than two classes, the one-vs-rest probabilities of the classes are
+        normalised to sum to one. If `calibrated` is True, probabilities are the softmax
+        of the scores times `scale_`.
 
         {(X) -> probabilities}
         """
@@ -184,13 +187,13 @@ class DropoutLogisticRegression(MarginalClassifier):
 
 
 def _of_classes(scores: Array) -> Array:
-    """A score for each class, the first of two having 0."""
+    """A score for each class; with two classes the first has the score 0."""
     if scores.shape[1] > 1:
         return scores
     return np.hstack([np.zeros_like(scores), scores])
 
 
 def _softmax(scores: Array) -> Array:
-    """In functions that arrays on a device know."""
+    """Softmax, by functions that also work for arrays on a device."""
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)

@@ -19,17 +19,18 @@ class DropoutPoissonRegressor(MarginalRegressor):
 
         ½ ‖w‖² + C Σ_i s_i E[exp(w·x~_i + b) - y_i (w·x~_i + b)]
 
-    where x~ is x after noise (Wager et al. 2013, eq. 4).
+    where x~ is x after noise and s_i is the weight of row i (Wager et al. 2013, eq. 4).
 
     Parameters
     ----------
     {noise, C}
     expectation : {"exact", "taylor"}, default="exact"
-        Exact for every noise; or the quadratic penalty of Wager et al., which is not
-        convex where noise makes the variance of a score exceed 2.
+        How the expectation is computed. "exact" is exact for every noise. "taylor" is
+        the quadratic penalty of Wager et al., which is not convex where noise makes the
+        variance of a score exceed 2.
     {fit_intercept}
     solver : {"newton", "lbfgs"}, default="newton"
-        How to minimise. All reach the same optimum.
+        Algorithm that minimises the objective. Both reach the same minimum.
     {tol, max_iter, warm_start, unlabeled_weight, missing, verbose}
 
     Attributes
@@ -40,7 +41,7 @@ class DropoutPoissonRegressor(MarginalRegressor):
     See Also
     --------
     DropoutRidge : Quadratic loss.
-    penalty : The penalty that noise amounts to.
+    penalty : Computes the penalty that noise amounts to.
 
     {References: Wager 2013}
 

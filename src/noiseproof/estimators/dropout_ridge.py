@@ -16,7 +16,8 @@ class DropoutRidge(MarginalRegressor):
 
         ½ ‖w‖² + C Σ_i s_i E[½ (w·x~_i + b - y_i)²]
 
-    where x~ is x after noise: the Gaussian GLM of Wager et al. 2013, exact for every
+    where x~ is x after noise and s_i is the weight of row i. This is the Gaussian
+    generalised linear model of Wager et al. 2013. The expectation is exact for every
     noise. Without noise it is ridge regression with alpha = 1 / C.
 
     Parameters
@@ -33,7 +34,7 @@ class DropoutRidge(MarginalRegressor):
     --------
     DropoutPoissonRegressor : For counts.
     DropoutRidgeClassifier : The same loss for classes.
-    penalty : The penalty that noise amounts to.
+    penalty : Computes the penalty that noise amounts to.
 
     {References: Wager 2013}
 

@@ -1,4 +1,4 @@
-"""MCF-Quadratic."""
+"""Least-squares classification under noise (MCF-Quadratic)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class DropoutRidgeClassifier(MarginalClassifier):
 
         ½ ‖w‖² + C Σ_i s_i E[½ (w·x~_i + b - y_i)²]
 
-    for each class (+1) against the rest (-1), where x~ is x after noise: the
-    MCF-Quadratic of Chen et al. 2014, exact for every noise. C is half of Chen's c.
+    for each class (+1) against the rest (-1), where x~ is x after noise and s_i is the
+    weight of row i. This is MCF-Quadratic of Chen et al. 2014. The expectation is exact
+    for every noise. C is half of Chen's c.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ class DropoutRidgeClassifier(MarginalClassifier):
 
     See Also
     --------
-    DropoutRidge : The same loss for quantities.
+    DropoutRidge : The same loss for regression.
     DropoutSVC : Hinge loss.
     DropoutLogisticRegression : Logistic loss, with probabilities.
 

@@ -1,4 +1,4 @@
-"""Online dropout descent as an estimator."""
+"""Online learning with adaptive dropout regularisation."""
 
 from __future__ import annotations
 
@@ -25,60 +25,66 @@ from noiseproof.noise import Dropout, as_noise
 
 @shared_docs
 class DropoutSGDClassifier(LinearClassifier):
-    """Online linear classifier by dropout descent, for streams and data out of core.
+    """Online linear classifier with dropout, for streams and out-of-core data.
 
-    Each row moves the weights of its own features by η g / H, with H the Fisher
-    information of each feature so far: rare features take large steps, as dropout
-    regularisation asks for (Wager et al. 2013, eq. 16-17). η = (1 - δ) / δ for the
-    dropout rate δ. A pass over the data in chunks by `partial_fit` gives the same bits
-    as one call.
+    Each row updates the weights of its non-zero features by steps of size η g / H.
+    Here g is the derivative of the loss with respect to the weight, H the Fisher
+    information accumulated for the feature so far, and η = (1 - δ) / δ for the dropout
+    rate δ. So rare features take large steps, as dropout regularisation requires (Wager
+    et al. 2013, eq. 16-17). A pass over the data in chunks with `partial_fit` gives
+    exactly the same weights as a single call.
 
     Parameters
     ----------
     noise : float or Dropout, default=0.5
         Dropout rate δ in (0, 1), or one per feature.
     C : float, default=0.01
-        1 / C is where H starts: the smaller, the more cautious the first steps.
+        The initial value of H is 1 / C: the smaller C, the smaller the first steps.
     loss : {"log_loss", "hinge"}, default="log_loss"
-        The loss.
+        The loss function.
     rule : {"dropout", "adagrad"}, default="dropout"
-        Whether to divide by H or by the root of the summed squared slopes.
+        Update rule. "dropout" divides by H, "adagrad" by the root of the sum of the
+        squared derivatives.
     average : bool, default=False
-        Whether `coef_` is the mean over all steps rather than the last weights.
+        Whether `coef_` is the mean of the weights over all steps, rather than the last
+        weights.
     {fit_intercept}
     max_iter : int, default=5
-        Passes over the data in `fit`.
+        Maximum number of passes over the data in `fit`.
     tol : float or None, default=1e-3
-        `fit` stops when the score (early stopping) or the mean loss has not improved
-        by this much for `n_iter_no_change` passes; None makes all passes.
+        Stopping criterion of `fit`. It stops when the mean loss, or with
+        `early_stopping` the share of errors on the held-out rows, has not improved by
+        this much for `n_iter_no_change` passes. None makes `max_iter` passes.
     shuffle : bool, default=True
         Whether `fit` shuffles the rows before each pass.
     early_stopping : bool, default=False
-        Whether to judge progress on a held-out part of the data.
+        Whether to hold out some rows and to stop when their predictions no longer
+        improve.
     validation_fraction : float, default=0.1
-        The part that is held out.
+        Share of the rows that is held out for early stopping.
     n_iter_no_change : int, default=2
-        Passes without improvement before `fit` stops.
+        Number of passes without improvement after which `fit` stops.
     random_state : int, RandomState instance or None, default=None
-        Seed of shuffling and of the held-out part.
+        Seed of the order of the rows and of the choice of the held-out rows.
     class_weight : dict, "balanced" or None, default=None
-        Weight of the rows of each class; "balanced" in `fit` only.
+        Weights of the classes. "balanced" gives all classes the same total weight, and
+        is available in `fit` only.
     warm_start : bool, default=False
-        Whether `fit` goes on from the last state.
+        Whether `fit` continues from the state of the previous call.
     {missing, verbose}
 
     Attributes
     ----------
     {coef_, intercept_, classes_}
     n_iter_ : int
-        Passes made by `fit`.
+        Number of passes made by `fit`.
     t_ : int
-        Rows seen.
+        Number of rows seen.
 
     See Also
     --------
-    DropoutLogisticRegression : The optimum, for rows that fit in memory.
-    RobustPerceptron : Online learning for the worst case.
+    DropoutLogisticRegression : Finds the optimum, for data that fits into memory.
+    RobustPerceptron : Learns online against the worst deletions.
 
     {References: Wager 2013}
 
@@ -157,7 +163,7 @@ class DropoutSGDClassifier(LinearClassifier):
         noise.check(d)
         if noise.group_labels(d) is not None:
             raise ValueError(
-                "DropoutSGDClassifier learns each feature by itself, so its noise "
+                "DropoutSGDClassifier updates each feature separately, so its noise "
                 "cannot have groups; use DropoutLogisticRegression or DropoutSVC."
             )
         delta = np.broadcast_to(np.asarray(noise.level, dtype=np.float64), d)
@@ -170,7 +176,10 @@ class DropoutSGDClassifier(LinearClassifier):
         return np.ascontiguousarray(eta)
 
     def _clean(self, X: Any, *, afresh: bool) -> Any:
-        """Missing entries as zeros, by the policy; what was missing is remembered."""
+        """X with zeros for missing values, after the check of the parameter `missing`.
+
+        Which features were missing is remembered.
+        """
         return zero_missing(X) if remember_missing(self, X, afresh=afresh) else X
 
     def _begin(self, d: int) -> None:
@@ -205,7 +214,10 @@ class DropoutSGDClassifier(LinearClassifier):
         labels = self._encode_batch(y, classes, first=first)
         weights = read_weights(sample_weight, X)
         if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all data at once: use fit.")
+            raise ValueError(
+                "class_weight='balanced' is not available in partial_fit, since it "
+                "needs all rows; use fit, or pass the weights of the classes."
+            )
         weights = weights * self._class_weights(labels, weights)
         X = self._clean(X, afresh=first)
         if first:
@@ -215,10 +227,10 @@ class DropoutSGDClassifier(LinearClassifier):
         return self
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Pass over the data several times.
+        """Fit the model in several passes over the data.
 
-        There is no `sample_weight` here: an online pass over a row of weight 2 is not
-        a pass over two rows. `partial_fit` takes weights.
+        There is no `sample_weight`: in an online pass, a row of weight 2 is not the
+        same as two rows. `partial_fit` accepts weights.
 
         {(X, y) -> self}
         """
@@ -235,7 +247,7 @@ class DropoutSGDClassifier(LinearClassifier):
         return self
 
     def _passes(self, X: Any, labels: Any, weights: Array) -> None:
-        """Learn from all rows until the cost stops falling."""
+        """Make passes over the rows until the loss no longer improves."""
         rng = check_random_state(self.random_state)
         rows, held_out = np.arange(len(labels)), None
         if self.early_stopping:

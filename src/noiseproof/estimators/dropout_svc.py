@@ -1,4 +1,4 @@
-"""Dropout-SVM."""
+"""Linear SVM under noise (Dropout-SVM)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ class DropoutSVC(MarginalClassifier):
 
         ½ ‖w‖² + C Σ_i s_i E[max(0, margin - y_i (w·x~_i + b))]
 
-    for each class against the rest, where x~ is x after noise, at about the price of
-    one clean fit (Chen et al. 2014, "Dropout training for support vector machines").
-    C is the paper's c.
+    for each class against the rest, where x~ is x after noise and s_i is the weight of
+    row i (Chen et al. 2014). This takes about as long as a single fit on clean data. C
+    is the paper's c.
 
     Parameters
     ----------
     {noise, C}
     margin : float, default=1.0
-        Score that a row needs to cost nothing, the paper's ℓ.
+        The margin ℓ of the hinge loss: a row with y (w·x + b) >= margin has no loss.
     expectation : {"variational", "gaussian"}, default="variational"
-        The paper's upper bound; or the exact value for a score that noise makes
-        Gaussian, an approximation for other noises.
+        How the expectation is computed. "variational": the upper bound of the paper.
+        "gaussian": the exact value if noise makes the score Gaussian, and an
+        approximation otherwise.
     {fit_intercept, solver, tol, max_iter, warm_start, class_weight, missing, verbose}
 
     Attributes
@@ -39,9 +40,9 @@ class DropoutSVC(MarginalClassifier):
     See Also
     --------
     DropoutLogisticRegression : Logistic loss, with probabilities.
-    CorruptedCopies : Finitely many copies, for any model.
-    RobustLPClassifier : For the worst case in place of the average one.
-    noiseproof.evaluation.certify : How many features must go to change a prediction.
+    CorruptedCopies : Trains any estimator on finitely many copies.
+    RobustLPClassifier : Trains for the worst case instead of the average case.
+    noiseproof.evaluation.certify : Finds how many deletions change a prediction.
 
     {References: Chen 2014}
 

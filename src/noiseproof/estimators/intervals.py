@@ -1,4 +1,4 @@
-"""Prediction intervals that hold for every pattern of missing values."""
+"""Prediction intervals with a guarantee for every pattern of missing values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from noiseproof._private import _safe_indexing
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-_SHARE = 4  # of the rows at most one in so many is kept aside
-_ALONE = 50  # rows that have a pattern from the beginning and then calibrate it alone
-_LEAST = 4  # rows that calibrate anything: for a coverage of 0.8
+_SHARE = 4  # at most one in so many training rows is held out for calibration
+_ALONE = 50  # so many calibration rows with a pattern calibrate that pattern alone
+_LEAST = 4  # minimum number of calibration rows, enough for a coverage of 0.8
 
 
 class Intervals:
-    """A model, and rows that it was not fitted on, which calibrate its intervals.
+    """A fitted model, and calibration rows that it was not fitted on.
 
-    The model says low(x) ≤ high(x): its prediction twice, or two quantiles. A target y
-    is as wrong as it is outside: max(low(x) - y, y - high(x)). With t the quantile of
-    that over the calibration rows, an interval is [low(x) - t, high(x) + t].
+    The model predicts two bounds, low(x) ≤ high(x): two quantiles, or twice the same
+    prediction. The score of a target y is its signed distance from these bounds,
+    max(low(x) - y, y - high(x)). With t the quantile of the scores over the calibration
+    rows, the prediction interval is [low(x) - t, high(x) + t].
     """
 
     def __init__(self, model: Any, X: Any, y: Any):
@@ -34,14 +35,14 @@ class Intervals:
         self.calibration = Calibration(X, np.asarray(y, np.float64), alone=_ALONE)
 
     def predict(self, X: Any, coverage: float) -> Array:
-        """Ends of the intervals, of shape (n, 2)."""
+        """Lower and upper bounds of the intervals, of shape (n, 2)."""
         self.calibration.check(coverage)
         missing, limit = self.calibration.limits(
             missing_values(X), coverage, partial(self._scores, coverage=coverage)
         )
         low, high = self._band(without(X, missing), coverage)
         low, high = low - limit, high + limit
-        # the threshold is below zero if two quantiles are too far apart
+        # the threshold is negative if the two quantiles are too far apart
         middle = (low + high) / 2
         return np.stack([np.minimum(low, middle), np.maximum(high, middle)], axis=1)
 
@@ -66,9 +67,11 @@ def calibrated(
     n_calibration: int,
     share: int = _SHARE,
 ) -> Intervals | str:
-    """Intervals of a model of some rows, by the others; or why there are none.
+    """Hold out calibration rows, and fit a model on the others.
 
-    `fitted` gives a model of the rows with these numbers, and `order` is a random one.
+    `fitted` takes indices of rows and returns a model fitted on them. The first rows of
+    the random `order` are held out. Returns a string that says why, if there are no
+    intervals.
     """
     if n_calibration == 0:
         return "n_calibration is 0"
@@ -80,7 +83,7 @@ def calibrated(
     held, others = np.sort(order[:n]), np.sort(order[n:])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all rows warns, too
+            warnings.simplefilter("ignore")  # the fit on all rows gives them already
             model = fitted(others)
     except ValueError as error:
         return f"the estimator cannot be fitted without {n} of the rows: {error}"
@@ -88,9 +91,9 @@ def calibrated(
 
 
 def kept_aside(intervals: Any) -> tuple[Any, Any, NDArray[Any]] | None:
-    """A model that was fitted without some training rows, these, and their targets.
+    """A model fitted without the calibration rows, these rows, and their targets.
 
-    None if there are none.
+    None if there are no calibration rows.
     """
     if not isinstance(intervals, Intervals):
         return None
@@ -99,13 +102,13 @@ def kept_aside(intervals: Any) -> tuple[Any, Any, NDArray[Any]] | None:
 
 
 def ask_intervals(intervals: Any, X: Any, coverage: float) -> Array:
-    """Intervals, or one sentence why there are none."""
+    """Intervals, or an error that says why there are none."""
     if not isinstance(intervals, Intervals):
         raise ValueError(f"There are no intervals: {intervals}.")
     return intervals.predict(X, coverage)
 
 
 def holding(intervals: Array, points: Any) -> Array:
-    """Intervals that are widened to hold a point each."""
+    """Widen each interval so that it contains its point."""
     low = np.minimum(intervals[:, 0], points)
     return np.stack([low, np.maximum(intervals[:, 1], points)], axis=1)

@@ -1,4 +1,4 @@
-"""Support vector classification under the worst transformation."""
+"""Support vector classification against the worst transformation of each row."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ _ENTRIES = 2**22  # of a kernel matrix made at a time
 
 
 class InvariantEstimator(CallbackSupportMixin):
-    """Minimise Σ_i p_i l_i(f) + α/2 ‖f‖², the worst transform inside each l_i."""
+    """Minimise Σ_i p_i l_i(f) + α/2 ‖f‖², where l_i is the loss at the worst transform.
+
+    Base class of `InvariantSVC` and `StructuredSVM`.
+    """
 
     attack: Attack | None
     alpha: float
@@ -76,7 +79,7 @@ class InvariantEstimator(CallbackSupportMixin):
 
     def _solve(self, risk: Any, X: Any, y: Any) -> InvariantResult:
         rng = check_random_state(self.random_state)
-        # products here are narrow: threads of BLAS would wait more than they work
+        # matrix products are small here, so that several BLAS threads would be slower
         with reporting(self, X, y) as report, one_blas_thread():
             stop = Stop(self.tol, self.max_iter, report)
             result = INVARIANT_SOLVERS[self.solver](risk, stop, rng)
@@ -87,7 +90,7 @@ class InvariantEstimator(CallbackSupportMixin):
             warnings.warn(
                 f"{type(self).__name__} stopped after {result.n_iter} iterations, "
                 f"before its gap was below tol={self.tol:g} (see gap_); increase "
-                "max_iter or alpha, loosen tol or scale the features.",
+                "max_iter, alpha or tol, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=3 + WRAPPERS,
             )
@@ -98,44 +101,50 @@ class InvariantEstimator(CallbackSupportMixin):
 class InvariantSVC(InvariantEstimator, LinearClassifier):
     """Multiclass support vector machine trained against an attack.
 
-    Teo et al. 2008. With f(x, y) one score a class, and rows weighted by p (1/n each,
-    or in proportion to `sample_weight`), minimise
+    Each training row is replaced by the version that the attack allows and that is the
+    worst for the model (Teo et al. 2008). Let f(x, y) be the score of class y, and p_i
+    the weight of row i: 1/n, or proportional to `sample_weight`. The objective is
 
         Σ_i p_i max over s, y' of { Γ(y_i, y') [f(s(x_i), y') - f(s(x_i), y_i)]
                                     + Δ(y_i, y', s) }  +  α/2 ‖f‖²        (eq. 2, 5)
 
-    where s runs over what the attack may do. The norm is that of the joint kernel
-    [y = y'] k(x, x'); there is no intercept, as in the paper: add a constant feature
-    if one is needed, but an attack may then change it too. Without an attack this is
-    Crammer and Singer's machine; for two classes with scores ±w·x/2 it is the usual
-    one with penalty α/4 ‖w‖².
+    where s runs over the transforms that the attack allows. The norm is that of the
+    joint kernel [y = y'] k(x, x'). As in the paper there is no intercept. If you need
+    one, add a constant feature, but be aware that the attack may change it, too.
+    Without an attack this is the multiclass SVM of Crammer and Singer. For two classes
+    with scores ±w·x/2 it is the usual SVM with penalty α/4 ‖w‖².
 
     Parameters
     ----------
     {attack}
     kernel : {"linear", "rbf"} or callable, default="linear"
-        k; a callable gets two sets of rows and returns their kernel matrix. Other than
-        linear kernels need an attack that lists its candidates.
+        The kernel k. A callable takes two sets of rows and returns their kernel matrix.
+        Kernels other than "linear" need an attack that lists its candidates.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of exp(-gamma ‖x - x'‖²); as in scikit-learn's `SVC`.
+        Coefficient of the kernel exp(-gamma ‖x - x'‖²), as in scikit-learn's `SVC`.
     {alpha}
     margin_scale : array-like of shape (k, k) or callable Γ(y, y'), default=None
-        Scale of each margin, not negative; None means 1. Classes are in sorted order.
+        Scale of the margin between two classes, not negative, with classes in sorted
+        order. None means 1.
     label_cost : array-like or callable Δ(y, y', s), default=None
-        What answering y' for y costs: of shape (k, k), or (k, k, n_transforms) with the
-        transforms in the order of the attack's candidates. A callable gets labels and
-        the index s of the transform (None if the attack lists no candidates). None
-        means 1 for a wrong answer.
+        Cost of predicting class y' for a row of class y: an array of shape (k, k), or
+        of shape (k, k, n_transforms) with transforms in the order of the attack's
+        candidates. A callable takes two labels and the index s of the transform, which
+        is None if the attack lists no candidates. None means a cost of 1 for every
+        wrong class.
     solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
-        Algorithm 1; a bundle method (linear kernel only); or algorithm 2, stochastic
-        and of low accuracy.
+        Algorithm that minimises the objective. "column_generation" is algorithm 1 of
+        the paper. "bundle" is a bundle method, for the linear kernel only. "pegasos" is
+        algorithm 2 of the paper, which is stochastic and of low accuracy.
     {certified tol}
     max_iter : int, default=1000
-        Rounds ("column_generation", "bundle") or passes over the rows ("pegasos").
+        Maximum number of rounds ("column_generation", "bundle") or of passes over the
+        rows ("pegasos").
     cache_size : float, default=1000
-        Megabytes of kernel rows, or of listed candidates (linear kernel), to keep.
+        Size in megabytes of the cache of kernel rows or, for the linear kernel, of
+        candidates.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of the rows ("pegasos").
+        Seed of the order of the rows. Only used by "pegasos".
     {missing, verbose}
 
     Attributes
@@ -143,30 +152,31 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
     classes_ : array of shape (k,)
         Class labels.
     coef_, intercept_ : arrays of shape (k, n_features) and (k,), or (1, ...) for k = 2
-        Weights of a linear kernel, and zeros.
+        Weights, and intercepts of zero. Only for the linear kernel.
     support_ : array of int
-        The training row behind each support vector. A linear kernel lists each row
-        that matters once; else a row may have several support vectors, its transforms.
+        Index of the training row that each support vector is a transform of. For the
+        linear kernel, each training row that influences the solution is listed once.
+        For other kernels, several transforms of a row may be support vectors.
     n_support_ : array of int of shape (k,)
         Number of support vectors of each class.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
-        The transformed rows that make up f, with `dual_coef_` of shape (n_support, k),
-        or (n_support, 1) for k = 2. Not for a linear kernel.
+        The transformed rows that define f. Their coefficients are in `dual_coef_`, of
+        shape (n_support, k), or (n_support, 1) for k = 2. Not for the linear kernel.
     gamma_ : float
-        The gamma used. Not for a linear kernel.
+        The value of gamma that was used. Not for the linear kernel.
     objective_ : float
-        The value reached.
+        Value of the objective at the solution.
     gap_ : float
-        The objective is proven to be at most this far above its minimum, given that
-        the attack finds the worst.
+        The objective is proven to be at most this far above its minimum, provided that
+        the attack finds the worst transform.
     {n_cuts_, n_iter_, missing_in_training_}
 
     See Also
     --------
     StructuredSVM : The same for sequences and other structured outputs.
     VirtualExamples : Trains any model on all transformed copies.
-    VirtualSupportVectors : Transforms the support vectors only.
-    noiseproof.attacks.digit_invariances : Transforms of handwritten digits.
+    VirtualSupportVectors : Trains an SVM on transforms of its support vectors.
+    noiseproof.attacks.digit_invariances : Transforms images of digits.
 
     {References: Teo 2008}
 
@@ -240,7 +250,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         check_parameters(self)
         self._check_combination()
         for name in ("coef_", "intercept_", "support_vectors_", "dual_coef_", "gamma_"):
-            self.__dict__.pop(name, None)  # an earlier fit may have had another kernel
+            self.__dict__.pop(name, None)  # an earlier fit may have used another kernel
         X, y = read_training(self, X, y)
         weights = read_weights(sample_weight, X)
         counted, dtype = np.flatnonzero(weights), X.dtype
@@ -293,7 +303,7 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         return KernelRisk(listed, labels, costs, mass, alpha, self._kernel(), limit)
 
     def _too_many(self, X: Any) -> bool:
-        """Whether candidates had better be made anew in each round than kept."""
+        """Whether candidates exceed the cache, so that each round makes them anew."""
         by_transform = callable(self.label_cost) or np.ndim(self.label_cost) == 3
         if self.kernel != "linear" or by_transform or self.attack is None:
             return False
@@ -326,7 +336,10 @@ class InvariantSVC(InvariantEstimator, LinearClassifier):
         self.intercept_ = np.zeros(len(coef), dtype=dtype)
 
     def _keep_points(self, risk: KernelRisk, points: Any, A: Array) -> Any:
-        """Keep the points with some weight, and that weight; the row behind each."""
+        """Keep the support vectors and their coefficients.
+
+        Returns the training row that each is a transform of.
+        """
         used = np.abs(A).max(axis=1, initial=0.0) > 0
         points, A = points[used], A[used]
         self.support_vectors_ = risk.candidates.X[points]

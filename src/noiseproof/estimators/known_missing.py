@@ -1,4 +1,4 @@
-"""What the meta-estimators for rows with missing values share."""
+"""Base classes of the meta-estimators for rows with missing values."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from noiseproof.estimators.meta import Delegator, passed_weights
 
 @shared_docs
 class TableDelegator(Delegator):
-    """Reads tables with missing values, and passes them on to `estimator_`."""
+    """Base class: reads tables with missing values, and delegates to `estimator_`."""
 
     def _delegate(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
         return getattr(self.estimator_, method)(self._read(X, reset=False))
 
     def _read(self, X: Any, *, reset: bool, **target: Any) -> Any:
-        """X, or X and y: an array of floats, or the data frame as it is."""
+        """Validated X, or X and y. A data frame stays as it is, the rest are floats."""
         with naming_other_columns(self, X, reset):
             return self._validated(X, reset=reset, **target)
 
@@ -44,7 +44,7 @@ class TableDelegator(Delegator):
         return validate_data(self, X, **target, **options)
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
-        """X, y and weights; a frozen estimator needs no y."""
+        """Validated X, y and weights. The target is optional for a frozen estimator."""
         check_parameters(self)
         base = self._base()
         frozen = isinstance(base, FrozenEstimator)
@@ -54,7 +54,7 @@ class TableDelegator(Delegator):
             name = type(self).__name__
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is "
-                "None. A model that is already fitted needs none if it is frozen: "
+                "None. A fitted model needs no y if it is frozen: "
                 f"{name}(FrozenEstimator(model)).fit(X)."
             )
         check_targets(y)
@@ -75,7 +75,7 @@ class TableDelegator(Delegator):
 
 @shared_docs
 class KnownMissing(TableDelegator):
-    """Answers rows with missing values itself; complete ones go to the estimator."""
+    """Base class: delegates complete rows only, and predicts for the others itself."""
 
     @staticmethod
     def _default() -> Any:
@@ -83,7 +83,7 @@ class KnownMissing(TableDelegator):
 
     @abstractmethod
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:
-        """What `method` predicts for rows of which some have missing values."""
+        """Predictions of `method` for rows of which some have missing values."""
 
     def _delegate(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
@@ -98,7 +98,10 @@ class KnownMissing(TableDelegator):
             raise
 
     def _explain(self, error: Exception, X: Any) -> None:
-        """Say it in one sentence if a column holds something else than in training."""
+        """Raise a clear error if a column has another kind of values than in training.
+
+        The error of the model, which may be hard to understand, is chained to it.
+        """
         cells = getattr(getattr(self, "conditional_", None), "cells_", None)
         changed = None if cells is None else cells.changed(X)
         if changed is not None:

@@ -1,4 +1,4 @@
-"""What all linear models share once they are fitted: scores, and classes from them."""
+"""Base classes of linear models: scores, predicted targets and predicted classes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from noiseproof._rows import (
 
 
 class LinearModel(BaseEstimator):
-    """Scores w·x + b for dense or sparse rows with missing entries."""
+    """Base class: scores w·x + b for dense or sparse rows with missing values."""
 
     coef_: Any
     intercept_: Any
 
     def _scores(self, X: Any) -> Array:
-        """w·x + b for new rows, (n, k); a missing feature adds nothing."""
+        """w·x + b for new rows, of shape (n, k); a missing feature adds nothing."""
         check_is_fitted(self)
         X = read_new(self, X)
         return linear_scores(X, self.coef_, self.intercept_)
@@ -43,27 +43,33 @@ class LinearModel(BaseEstimator):
 
 
 class LinearRegressor(RegressorMixin, LinearModel):
-    """One target; `coef_` has shape (n_features,) and `intercept_` is a number."""
+    """Base class of linear models of one target.
+
+    `coef_` has the shape (n_features,), and `intercept_` is a number.
+    """
 
     @by_blocks
     def predict(self, X: Any) -> Array:
-        """Predicted target of each row.
+        """Predict the target of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to predict for; a missing feature (NaN) adds nothing to the score.
+            Input data. A missing feature (NaN) adds nothing to the score.
 
         Returns
         -------
         y : array of shape (n_samples,)
-            Predictions.
+            Predicted targets.
         """
         return given(self._scores(X)[:, 0])
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):
-    """Classes one against the rest, by the sign or the largest of the scores."""
+    """Base class of linear classifiers, which are one-vs-rest for several classes.
+
+    With two classes the sign of the score decides, otherwise the largest score.
+    """
 
     classes_: NDArray[Any]
     class_weight: Any = None
@@ -77,7 +83,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         self.classes_ = classes
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.int64]:
-        """Index of each row's class, with the classes remembered."""
+        """Index of each row's class. Sets `classes_`."""
         classes, labels = distinct(y)
         self._set_classes(classes)
         return labels
@@ -85,25 +91,30 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     def _encode_batch(
         self, y: NDArray[Any], classes: Any, *, first: bool
     ) -> NDArray[np.int64]:
-        """The same for `partial_fit`, whose first call names the classes."""
+        """The same for `partial_fit`, whose first call is given all classes."""
         if first and classes is None:
-            raise ValueError("The first call of partial_fit needs all classes.")
+            raise ValueError(
+                "The first call to partial_fit needs all class labels; pass classes."
+            )
         known = np.unique(classes) if first else self.classes_
         unknown = np.setdiff1d(y, known)
         if len(unknown):
-            raise ValueError(f"y has labels that are not among the classes: {unknown}.")
+            raise ValueError(
+                "y has labels that were not among the classes of the first call to "
+                f"partial_fit: {unknown}."
+            )
         if first:
             self._set_classes(known)
         return np.searchsorted(known, y)
 
     def _signs(self, labels: NDArray[np.int64]) -> Array:
-        """A row of ±1 per one-vs-rest problem; a single one for two classes."""
+        """A row of ±1 for each one-vs-rest problem; a single row for two classes."""
         k = len(self.classes_)
         columns = np.arange(k)[:, None] if k > 2 else np.array([[1]])
         return np.where(labels == columns, 1.0, -1.0)
 
     def _class_weights(self, labels: NDArray[np.int64], weights: Array) -> Array:
-        """Weight of each row by its class; a balanced one makes all weigh the same."""
+        """Weight of each row by its class, for the parameter `class_weight`."""
         k, wanted = len(self.classes_), self.class_weight
         if wanted is None:
             return np.ones_like(weights)
@@ -121,29 +132,31 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     @by_blocks
     def decision_function(self, X: Any) -> Array:
-        """Score of each row: positive for the second class, or one column per class.
+        """Predict the scores of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to score; a missing feature (NaN) adds nothing.
+            Input data. A missing feature (NaN) adds nothing to a score.
 
         Returns
         -------
         scores : array of shape (n_samples,) or (n_samples, n_classes)
-            Signed distances, up to a factor, from the decision boundary.
+            Signed distances from the decision boundary, up to a factor. With two
+            classes a positive score means the second class, otherwise there is one
+            column for each class.
         """
         scores = self._scores(X)
         return given(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     @by_blocks
     def predict(self, X: Any) -> Any:
-        """Class of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows to classify; a missing feature (NaN) adds nothing to a score.
+            Input data. A missing feature (NaN) adds nothing to a score.
 
         Returns
         -------
@@ -155,7 +168,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     @staticmethod
     def _winners(scores: Array) -> NDArray[np.int64]:
-        """Index of the class that each row of scores (n, k) speaks for."""
+        """Index of the class that each row of scores (n, k) predicts."""
         if scores.shape[1] == 1:
             return (scores[:, 0] > 0).astype(np.int64)
         return scores.argmax(axis=1)

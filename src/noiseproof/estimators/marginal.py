@@ -1,4 +1,4 @@
-"""What all average-case estimators share: validate, build, solve, unpack."""
+"""Base classes of the estimators that minimise the expected loss under noise."""
 
 from __future__ import annotations
 
@@ -55,16 +55,15 @@ _LARGEST = 1e70  # second derivatives are sums of fourth powers
 class MarginalEstimator(CallbackSupportMixin, LinearModel):
     """Minimise ½ ‖w‖² + C Σ_i s_i E[loss(y_i, w·x~_i + b)] over w and b.
 
-    Subclasses name a loss of the registry and those of their parameters that it takes,
-    and turn `y` into a row of numbers per class.
+    Subclasses name the loss (`_loss`, a key of the registry of losses) and the
+    parameters that are passed to it, and convert `y` to a row of numbers for each
+    class.
     """
 
     _loss: ClassVar[str]
     _loss_parameters: ClassVar[tuple[str, ...]] = ()
     _reading: ClassVar[dict[str, Any]] = {}
-    fits_blocks: ClassVar[bool] = (
-        True  # whether `fit` leaves Dask's blocks where they are
-    )
+    fits_blocks: ClassVar[bool] = True  # whether `fit` leaves Dask's blocks in place
     noise: Any
     C: float
     fit_intercept: bool
@@ -88,7 +87,20 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
     }
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; `noise__rate` works even where noise is a plain number."""
+        """Set the parameters of this estimator.
+
+        `noise__rate` can be set even if `noise` is a number.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, as in scikit-learn.
+
+        Returns
+        -------
+        self : object
+            This estimator.
+        """
         nested = any(name.startswith("noise__") for name in params)
         if nested and "noise" not in params and not isinstance(self.noise, Noise):
             self.noise = as_noise(self.noise)
@@ -103,18 +115,17 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training data; NaN means that a feature is missing there. Arrays of torch
-            and CuPy, dense or CSR, stay on their device, and the fitted attributes
-            are there, too.
+            Training data. NaN marks a missing value. Arrays of torch and CuPy, dense or
+            CSR, stay on their device, and fitted attributes are on that device, too.
         y : array-like of shape (n_samples,)
-            Class labels, or the targets of a regression.
+            Class labels, or targets of a regression.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
         X_unlabeled : array-like, sparse matrix or list of them, default=None
             Rows without labels, which help to estimate the noising penalty (Wager et
-            al. 2013, section 6), each counting `unlabeled_weight`. Pass `[X_unlabeled]`
-            inside a cross-validation, which would else split rows that are as many as
-            those of X.
+            al. 2013, section 6). Each of them has the weight `unlabeled_weight`. Inside
+            a cross-validation pass a list, `[X_unlabeled]`. Otherwise scikit-learn
+            would split these rows, too, if they are as many as the rows of X.
 
         Returns
         -------
@@ -149,21 +160,21 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
                 stop = Stop(self.tol, self.max_iter, report)
                 try:
                     self.n_iter_, done = solve(problem, plan, theta, values, stop)
-                finally:  # if a cluster fails, the last step is kept for a warm start
+                finally:  # after a failure, a warm start can resume from the last step
                     self._unpack(theta, values, numpy_type(X))
             self._move(X, given_y)
         if not done:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} iterations, "
-                f"before its objective was known to tol={self.tol:g}; increase "
-                "max_iter, loosen tol or scale the features.",
+                f"before it reached the accuracy tol={self.tol:g}; increase max_iter "
+                "or tol, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=2 + WRAPPERS,
             )
         return self
 
     def _parts(self, semi_supervised: bool) -> tuple[Loss, Noise]:
-        """Loss and noise from the parameters, or one clear sentence."""
+        """Loss and noise from the parameters, or a clear error if they are invalid."""
         check_parameters(self)
         expectation = getattr(self, "expectation", "exact")
         options = {name: getattr(self, name) for name in self._loss_parameters}
@@ -172,7 +183,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         if semi_supervised and not loss.label_free_penalty:
             raise ValueError(
                 f"{type(self).__name__} cannot use X_unlabeled: the noising penalty of "
-                f"{name} depends on the labels, which those rows lack; use "
+                f"{name} depends on the labels, which these rows do not have; use "
                 "DropoutLogisticRegression with expectation 'variational', 'taylor' or "
                 "'gaussian', DropoutRidge or DropoutPoissonRegressor."
             )
@@ -185,35 +196,35 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         return loss, noise
 
     def _targets(self, y: Any, weights: Array) -> tuple[Any, Array]:
-        """A row of targets, or of labels ±1, for each class; the weights of rows."""
+        """A row of targets (for each class, of labels ±1), and the weights of rows."""
         raise NotImplementedError
 
     def _design(self, X: Any, noise: Noise, *, labeled: bool) -> Design:
-        """The data as a design that the noise can act on."""
+        """The data as a `Design`, checked against the noise and the solver."""
         has_missing = remember_missing(self, X, afresh=labeled)
         design = as_design(X, has_missing)
         on_device = design.where == "device"
         if on_device and self.solver != "newton":
             raise ValueError(
-                f"solver={self.solver!r} works on NumPy arrays only; for arrays on a "
-                "device use 'newton'."
+                f"solver={self.solver!r} works for NumPy arrays only; for arrays on a "
+                "GPU or another device use solver='newton'."
             )
         if on_device and noise.group_labels(X.shape[1]) is not None:
             raise ValueError(
-                "Noise with groups works on NumPy arrays only; for arrays on a device "
-                "give each feature noise of its own."
+                "Noise with groups works for NumPy arrays only; for arrays on a GPU or "
+                "another device use noise without groups."
             )
         lowest, largest = design.extremes()
         if max(-lowest, largest) > _LARGEST:
             raise ValueError(
                 f"X has values as large as {max(-lowest, largest):.2g}, whose powers "
-                "are too large for floating-point numbers; scale the features."
+                "overflow floating-point numbers; scale the features."
             )
         noise.check(X.shape[1], minimum=lowest)
         return design
 
     def _start(self, shape: tuple[int, int]) -> Array:
-        """Zero, or with `warm_start` the last solution where it fits."""
+        """Zeros, or with `warm_start` the last solution if its shape is the same."""
         start = np.zeros(shape)
         if self.warm_start and hasattr(self, "coef_"):
             last = np.atleast_2d(host(self.coef_))
@@ -231,7 +242,7 @@ class MarginalEstimator(CallbackSupportMixin, LinearModel):
         self.objective_ = float(value[0]) if len(value) == 1 else value
 
     def _move(self, X: Any, y: Any) -> None:
-        """Put what was fitted where the data is; classes are where the labels are."""
+        """Move fitted attributes to the device of X, and `classes_` to that of y."""
         for name, value in vars(self).items():
             if name.endswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, placed(value, y if name == "classes_" else X))
@@ -247,13 +258,13 @@ def _check_places(problem: Problem) -> None:
     parts = [problem.design, *problem.unlabeled]
     if len({part.where == "device" for part in parts}) > 1:
         raise ValueError(
-            "X_unlabeled must be where X is: arrays on a device and arrays in memory "
-            "cannot be used in one fit."
+            "X and X_unlabeled must be on the same device: arrays on a device and "
+            "arrays in memory cannot be used in one fit."
         )
 
 
 class MarginalClassifier(LinearClassifier, MarginalEstimator):
-    """Classes one against the rest, solved together over the same passes."""
+    """Base class of classifiers: one-vs-rest problems, solved in the same passes."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MarginalEstimator._parameter_constraints,
@@ -266,7 +277,7 @@ class MarginalClassifier(LinearClassifier, MarginalEstimator):
 
 
 class MarginalRegressor(LinearRegressor, MarginalEstimator):
-    """One target, whose mean is predicted."""
+    """Base class of regressors, which predict the mean of one target."""
 
     _reading: ClassVar[dict[str, Any]] = {"y_numeric": True}
 

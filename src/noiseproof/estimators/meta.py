@@ -1,4 +1,4 @@
-"""What the meta-estimators share: questions passed on to the estimator inside."""
+"""Base class of the meta-estimators, which delegate to the estimator inside."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ def _has(method: str) -> Any:
 
 
 def passed_weights(base: Any, sample_weight: Any, X: Any) -> Array | None:
-    """Checked sample weights to pass on to an estimator, or None if none are given."""
+    """Validated sample weights to pass on to an estimator, or None."""
     if sample_weight is None:
         return None
     if not has_fit_parameter(base, "sample_weight"):
-        raise TypeError(f"{type(base).__name__} does not take sample_weight.")
+        raise TypeError(
+            f"{type(base).__name__} does not accept sample_weight; fit without it or "
+            "use another estimator."
+        )
     return read_weights(sample_weight, X)
 
 
 @shared_docs
 class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
-    """Passes questions on to `estimator_`, a fitted clone of `estimator`."""
+    """Base class: delegates predictions to `estimator_`, a fitted `estimator`."""
 
     estimator: Any
     estimator_: Any
@@ -40,13 +43,13 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     @staticmethod
     @abstractmethod
     def _default() -> Any:
-        """What to fit where no estimator is given."""
+        """The estimator to fit if the parameter `estimator` is None."""
 
     def _base(self) -> Any:
         return self._default() if self.estimator is None else self.estimator
 
     def _keep(self, fitted: Any) -> None:
-        """Remember the fitted estimator, and its classes if it has any."""
+        """Set `estimator_`, and `classes_` if the estimator has classes."""
         self.estimator_ = fitted
         if hasattr(fitted, "classes_"):
             self.classes_ = fitted.classes_
@@ -71,7 +74,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     @by_blocks
     @shared_docs
     def decision_function(self, X: Any) -> Any:
-        """Scores of the fitted estimator.
+        """Decision function of the fitted estimator.
 
         {(X) -> scores}
         """
@@ -81,7 +84,7 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
     @by_blocks
     @shared_docs
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the fitted estimator.
+        """Predict probabilities with the fitted estimator.
 
         {(X) -> probabilities}
         """

@@ -1,4 +1,4 @@
-"""Proofs for any model: each feature has a say in one vote only."""
+"""An ensemble with certificates for any model: a feature affects a single vote."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]
 
-_WIDE = 2_000  # groups of which not all pairs are compared
+_WIDE = 2_000  # with more groups than this, not all pairs of them are compared
 _RANKED: dict[str, Callable[[Places], Tally]] = {
     "pairwise": pairwise,
     "run-off": RunOff.of,
@@ -61,12 +61,12 @@ _RANKED: dict[str, Callable[[Places], Tally]] = {
 
 
 class VoteCertificates(NamedTuple):
-    """What `PartitionEnsemble.certify_votes` has proven, one number a row."""
+    """Certificates of `PartitionEnsemble.certify_votes`, one for each row."""
 
-    budget: Array  # no change of fewer features changes the prediction
-    deletion_budget: Array  # no deletion (NaN) of fewer features does
-    unit: str  # "features" or "groups": what is counted
-    prediction: NDArray[Any]  # as `predict` gives it
+    budget: Array  # changing fewer features than this never changes the prediction
+    deletion_budget: Array  # nor does making fewer features than this missing (NaN)
+    unit: str  # what the budgets count: "features" or "groups"
+    prediction: NDArray[Any]  # the result of `predict`
 
 
 def _classifies(self: Any) -> bool:
@@ -75,84 +75,90 @@ def _classifies(self: Any) -> bool:
 
 @shared_docs
 class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
-    """Split the features into parts, fit a model on each, and let them vote.
+    """Split the features into parts, fit a model on each part, and let them vote.
 
-    A feature belongs to one part, so whatever happens to it changes one vote at most.
-    From the votes of a row follows a proof, for trees as for any other model, of how
-    many features must change before the prediction can: see `certify_votes` and
-    `noiseproof.evaluation.certify`.
+    Every feature belongs to one part, so changing a feature changes at most one vote.
+    From the votes for a row follows a proof of how many features must change before the
+    prediction can change. The proof holds for any base model, such as trees. See
+    `certify_votes` and `noiseproof.evaluation.certify`.
 
-    **The vote.** The class with the most votes wins; of several, the one that comes
-    first in `classes_`. If nobody votes, that is the first class of all. With
-    `vote="pairwise"` each part ranks all classes by its probabilities; a class is worth
-    the number of parts that prefer it to its strongest rival, and the largest wins.
-    With three classes or more this is often right where each part alone is often wrong,
-    and proves more. With `vote="run-off"` the two classes with the most votes meet in a
-    final, in which every part votes for the one that it prefers.
+    **Classification.** The class with the most votes is predicted. Ties are resolved in
+    favour of the class that comes first in `classes_`, which is also predicted if no
+    part votes. With `vote="pairwise"` each part ranks all classes by its probabilities.
+    The score of a class is the number of parts that prefer it to its strongest rival,
+    and the class with the highest score is predicted. With three or more classes this
+    can be accurate even if each part alone is not, and it gives stronger certificates.
+    With `vote="run-off"` there is a second round between the two classes with the most
+    votes, in which every part votes for the one that it ranks higher.
 
-    **The median.** Around a regressor the median of the parts' predictions answers. Of
-    an even number of predictions, every number between the two middle ones is a median;
-    of these the nearest to the median of the training targets is taken, which is also
-    the answer where no part votes. So the prediction is always one of these numbers,
-    and can leave an interval only if half of the parts do.
+    **Regression.** The median of the parts' predictions is predicted. For an even
+    number of predictions, every number between the two middle ones is a median. Of
+    these, the number nearest to the median of the training targets is taken. If no part
+    votes, the median of the training targets is predicted. So the prediction can only
+    leave an interval if half of the parts leave it.
 
-    **The parts.** A feature's score is the share of its variance that lies between the
-    classes (η², which ranks features as the F statistic does), of the training cells
-    that are not missing; the score of a group is the sum of its members'. For a
-    regressor the tenths of the targets are the classes. The best features
-    come first, and are dealt like cards, one for each part in every round, so that
-    they have as little as possible in common with what the part holds: the sum of
-    squared correlations is the least that a round can have. (If features have nothing
-    but the class in common, so that the part with the lowest total gets the best card,
-    and this is how more than 2,000 features or groups are dealt.) Parts have equally
-    many features (groups), give or take one, and their totals differ by no more than
-    the highest single score.
+    **Partition.** Each feature has a score, the share of its variance that lies between
+    the classes (η², which ranks features as the F statistic does), computed on the
+    training values that are not missing. The score of a group is the sum of the scores
+    of its members. For a regressor the deciles of the targets serve as classes.
+    Features are assigned to parts in rounds, those with the highest scores first, and
+    in each round every part gets one. Each round keeps redundant features in different
+    parts: it minimises the sum of squared correlations between a feature and those that
+    its part already has. With more than 2,000 features or groups correlations are not
+    computed. Then the part with the lowest total score gets the best feature of a
+    round, which is the same if features have nothing in common but the class. The
+    numbers of features (or groups) of two parts differ by at most one, and their total
+    scores by at most the highest single score.
 
     Parameters
     ----------
     estimator : classifier or regressor, default=None
-        What to fit on each part; None means plain logistic regression.
+        The estimator to fit on each part. None means logistic regression without noise.
     n_parts : int, default=5
-        Number of parts. More parts can outvote more changes, but each knows less. An
-        odd number avoids ties of two classes. At most one part per feature (group) is
-        made.
+        Number of parts, at most one for each feature (or group). With more parts,
+        predictions withstand more changes, but each part sees fewer features. An odd
+        number avoids ties between two classes.
     {groups}
-        A group stays in one part, and certificates count groups.
+        All features of a group are put into the same part, and certificates count
+        groups.
     random_state : int, RandomState instance or None, default=None
-        Seed of the estimators that take one; None leaves their own.
+        Seed of the estimators' parameters named `random_state`. None leaves them as
+        they are.
     on_missing : {"abstain", "estimator"}, default="abstain"
-        What a part does in a row where some of its cells are missing (NaN). With
-        "abstain" it does not vote, so that a deletion costs a vote and cannot give it
-        to a rival. With "estimator" the estimator decides, if it accepts NaN: nothing
-        is proven then that does not hold for arbitrary changes. A part whose cells are
-        all missing abstains in any case. It learns from the rows on which it votes.
+        What a part does for a row in which some of its values are missing (NaN). With
+        "abstain" it does not vote. So a deletion takes away a vote but cannot give it
+        to another class, which allows stronger certificates for deletions. With
+        "estimator" the part votes, if its estimator accepts NaN. Certificates then
+        treat a deletion like an arbitrary change. A part whose values are all missing
+        always abstains. A part is fitted on the rows on which it votes.
     n_jobs : int or None, default=None
-        How many parts are fitted at a time.
+        Number of parts that are fitted in parallel.
     vote : {"majority", "pairwise", "run-off"}, default="majority"
-        For classifiers: whether each part has one vote, or ranks the classes, for which
-        the estimator needs `predict_proba`. With two classes there is no difference.
+        For classifiers: how votes are counted. For "pairwise" and "run-off" parts rank
+        the classes, so the estimator needs `predict_proba`. With two classes there is
+        no difference.
     partition : {"dealt", "strides"} or array-like of int, default="dealt"
-        Which features go together. "dealt" balances the parts as described above.
-        "strides" puts feature j into part j mod `n_parts`, so that each part of an
-        image is a coarse image. An array of shape (n_features,) gives the number of a
-        part for each feature, and `n_parts` is not used.
+        How features are assigned to parts. "dealt" balances the parts as described
+        above. "strides" puts feature j into part j mod `n_parts`, so that each part of
+        an image is a coarse image. An array of shape (n_features,) gives the part of
+        each feature, and `n_parts` is not used.
 
     Attributes
     ----------
     parts_ : list of arrays of int
-        Column numbers of each part.
+        Column numbers of the features of each part.
     estimators_ : list of models
-        Fitted, one per part.
+        The fitted estimator of each part.
     {classes_}
-        Only of classifiers.
+        Only for classifiers.
     middle_ : float
-        Only of regressors: the median of the training targets.
+        Median of the training targets. Only for regressors.
 
     See Also
     --------
-    noiseproof.evaluation.certify : Certificates from the votes.
-    noiseproof.evaluation.certified_scorer : Chooses the parts and the vote in a search.
-    noiseproof.evaluation.conformal_sets : Sets that contain the true answer.
+    noiseproof.evaluation.certify : Computes certificates from the votes.
+    noiseproof.evaluation.certified_scorer : Scores certified accuracy in a search.
+    noiseproof.evaluation.conformal_sets : Calibrates prediction sets and intervals.
 
     References
     ----------
@@ -211,7 +217,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return self.estimator
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Deal the features to parts, and fit a clone of the estimator on each.
+        """Assign the features to parts, and fit a clone of the estimator on each part.
 
         {(X, y, sample_weight) -> self}
         """
@@ -237,8 +243,8 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
             return
         if is_regressor(base):
             raise TypeError(
-                f"vote={self.vote!r} is for classifiers, and {name} is a regressor, "
-                "whose parts answer by their median; leave vote as it is."
+                f"vote={self.vote!r} is for classifiers, but {name} is a regressor, "
+                "for which the median of the parts is predicted; use vote='majority'."
             )
         if not hasattr(base, "predict_proba"):
             raise TypeError(
@@ -247,7 +253,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
             )
 
     def _read_targets(self, y: Any, weights: Array | None) -> Columns:
-        """The classes by which features are scored: of numbers, their tenths."""
+        """The classes by which features are scored: for regressors, deciles of y."""
         if is_regressor(self):
             self.middle_ = middle(y, weights)
             return tenths(y, weights)
@@ -279,7 +285,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return fitted
 
     def _unfitted(self, base: Any, n: int) -> list[Any]:
-        """Clones of the estimator, each with a seed of its own if there is one."""
+        """Clones of the estimator, with different seeds if `random_state` is given."""
         models = [clone(base) for _ in range(n)]
         if self.random_state is None:
             return models
@@ -290,7 +296,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return models
 
     def _fit_part(self, p: int, model: Any, X: Any, y: Any, weights: Any) -> Any:
-        """The model, fitted on a part's columns and on the rows it can vote on."""
+        """Fit the model of a part on its columns and on the rows that it votes on."""
         own, votes = self._part(p, model, X)
         if not votes.all():
             own, y = own[votes], y[votes]
@@ -299,16 +305,16 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         if len(np.unique(y)) < least:
             raise ValueError(
                 f"Part {p}, of {len(self.parts_[p])} features, has only {len(y)} "
-                "training rows without missing cells"
+                "training rows without missing values"
                 + (", of fewer than 2 classes" if least > 1 else "")
-                + ": impute cells before, take more parts, or use "
+                + "; impute missing values first, increase n_parts, or use "
                 "on_missing='estimator'."
             )
         options = {} if weights is None else {"sample_weight": weights}
         return model.fit(own, y, **options)
 
     def _part(self, p: int, model: Any, X: Any) -> tuple[Any, NDArray[np.bool_]]:
-        """The columns of a part as its model reads them, and where it votes."""
+        """The columns of a part, and on which rows it votes."""
         own = X[:, self.parts_[p]]
         if not get_tags(model).input_tags.sparse:
             own = as_dense(own)
@@ -316,12 +322,12 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return own, gone < (own.shape[1] if self._reads_missing(model) else 1)
 
     def _reads_missing(self, model: Any) -> bool:
-        """Whether a part votes though some of its cells are missing."""
+        """Whether a part votes even if some of its values are missing."""
         allowed = get_tags(model).input_tags.allow_nan
         return bool(self.on_missing == "estimator" and allowed)
 
     def votes(self, X: Any) -> NDArray[Any]:
-        """What each part says.
+        """Predict with each part.
 
         Parameters
         ----------
@@ -330,8 +336,9 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         votes : array of shape (n_samples, n_parts)
-            Numbers of classes in `classes_`, -1 where a part abstains; of regressors
-            the predictions, NaN where a part abstains.
+            For classifiers, indices of the predicted classes in `classes_`, and -1
+            where a part abstains. For regressors, predictions, and NaN where a part
+            abstains.
         """
         X = self._read(X)
         shape = X.shape[0], len(self.parts_)
@@ -346,12 +353,12 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def _rankings(self, X: Any) -> Places:
-        """The place of each class in the ranking of each part."""
+        """The rank of each class by the probabilities of each part."""
         X, k = self._read(X), len(self.classes_)
         shape = X.shape[0], len(self.parts_), k
         places = np.full(shape, ABSTAINS, dtype=np.int16)
         for p, rows, said in self._answers(X, "predict_proba"):
-            chances = np.full((len(rows), k), -1.0)  # of a class it has never met
+            chances = np.full((len(rows), k), -1.0)  # stays for classes it never saw
             known = np.searchsorted(self.classes_, self.estimators_[p].classes_)
             chances[:, known] = said
             places[rows, p] = rankings(chances)
@@ -362,7 +369,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         return read(self, X, reset=False)
 
     def _answers(self, X: Any, method: str) -> Iterator[tuple[int, Any, Any]]:
-        """Each part, the rows that it votes on, and what it answers for them."""
+        """For each part, the rows that it votes on and its predictions for them."""
         for p, model in enumerate(self.estimators_):
             own, votes = self._part(p, model, X)
             rows = np.flatnonzero(votes)
@@ -371,14 +378,14 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
                 yield p, rows, getattr(model, method)(own)
 
     def _tally(self, X: Any) -> Tally:
-        """What each class is worth to the parts."""
+        """The scores of the classes, from which the winner and its proofs follow."""
         check_is_fitted(self)
         if self.vote == "majority":
             return majority(self.votes(X), len(self.classes_))
         return _RANKED[self.vote](self._rankings(X))
 
     def predict(self, X: Any) -> Any:
-        """The class that wins the vote, or the median of the predictions.
+        """Predict the class that wins the vote, or the median of the parts.
 
         {(X) -> predictions}
         """
@@ -390,7 +397,9 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
     @available_if(_classifies)
     @shared_docs
     def predict_proba(self, X: Any) -> Array:
-        """Share of the votes for each class; equal shares where no part votes.
+        """Predict the share of the votes for each class.
+
+        All classes have the same share if no part votes.
 
         {(X) -> probabilities}
         """
@@ -412,32 +421,33 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         y: ArrayLike | None = None,
         tolerance: ArrayLike | None = None,
     ) -> VoteCertificates:
-        """Find how many features must change before each prediction can.
+        """Certify how many features must change before each prediction can change.
 
-        Whoever changes features of k parts decides k votes and no more. The proofs are
-        in `docs/proofs.md`.
+        Changing features of k parts changes at most k votes. The proofs are in
+        `docs/proofs.md`.
 
         Parameters
         ----------
         {X}
         y : array-like of shape (n_samples,), default=None
-            For regressors: the true values. None stands for the predictions.
+            For regressors: the true values. None means the predictions.
         tolerance : float or array-like of shape (n_samples,), default=None
-            For regressors, which need it: the budgets count the features that must
-            change before the prediction leaves [y - tolerance, y + tolerance]; they
-            are 0 where it is outside already.
+            For regressors, which require it: budgets count the features that must
+            change before the prediction leaves [y - tolerance, y + tolerance]. They are
+            0 if the prediction is outside already.
 
         Returns
         -------
         certificates : VoteCertificates
-            `budget` for arbitrary changes, `deletion_budget` for cells that become NaN
-            (at least as high), their `unit`, and the `prediction`.
+            `budget` for arbitrary changes, `deletion_budget` for values that become
+            missing (NaN), which is at least as high, their `unit`, and the
+            `prediction`.
         """
         if is_regressor(self):
             return self._certify_median(X, y, tolerance)
         if tolerance is not None:
             raise ValueError(
-                "tolerance is for regressors; these parts vote on classes."
+                "tolerance is for regressors, but this is a classifier; leave it out."
             )
         tally = self._tally(X)
         prediction = self.classes_[tally.winner[:, 0]]
@@ -452,7 +462,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         """Budgets up to which the median stays within the tolerance."""
         if tolerance is None:
             raise ValueError(
-                "The certificates of a regressor need a tolerance: how far from y a "
+                "Certificates of a regressor need a tolerance; pass how far from y a "
                 "prediction may be."
             )
         answers = self.votes(X)
@@ -466,7 +476,8 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         self, changes: Array, deletions: Array, silent: Any, prediction: Any
     ) -> VoteCertificates:
         if any(map(self._reads_missing, self.estimators_)):
-            # a part without one of its cells may say anything, but none speaks up anew
+            # a part may predict anything if a value is missing, but a part that
+            # abstains will not vote because more values are missing
             deletions = np.where(silent, deletions, changes)
         unit = "features" if self.groups is None else "groups"
         return VoteCertificates(changes, deletions, unit, prediction)
@@ -479,7 +490,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         tags.regressor_tags = of_base.regressor_tags
         for kind in (tags.classifier_tags, tags.regressor_tags):
             if kind is not None:
-                kind.poor_score = True  # of two features, one part each: ties
+                kind.poor_score = True  # two features are two parts, which often tie
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True

@@ -1,4 +1,4 @@
-"""Quantile models, and the quantiles of mixtures of what they predict."""
+"""Quantile models, and the quantiles of mixtures of their predicted distributions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sklearn.pipeline import Pipeline
 
 Array = NDArray[np.float64]
 
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # at which a quantile model is fitted as well
-_HALVINGS = 60  # of the range in which a quantile lies
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # a quantile model is fitted at these, too
+_HALVINGS = 60  # steps of the bisection that finds a quantile
 
 
 def quantile_parameter(model: Any) -> tuple[str, float] | None:
-    """Name of the parameter that is the level of a quantile model, and its value.
+    """Name and value of the parameter that sets the level of a quantile model.
 
-    Also at the end of a pipeline. None for other models. Known are scikit-learn's
-    gradient boosting with `loss="quantile"`, `QuantileRegressor` and others with a
-    parameter `quantile`, LightGBM's `objective="quantile"` and XGBoost's
-    "reg:quantileerror".
+    The model may be at the end of a pipeline. For other models the result is None.
+    Recognised are scikit-learn's gradient boosting with `loss="quantile"`,
+    `QuantileRegressor` and others with a parameter `quantile`, LightGBM's
+    `objective="quantile"` and XGBoost's "reg:quantileerror".
 
     Examples
     --------
@@ -45,21 +45,22 @@ def quantile_parameter(model: Any) -> tuple[str, float] | None:
         name = "alpha"
     else:
         return None
-    level = known.get(name, 0.9)  # LightGBM's default has no name
+    level = known.get(name, 0.9)  # LightGBM's default, which is no named parameter
     return (name, float(level)) if np.ndim(level) == 0 else None
 
 
 def mixture_quantiles(
     knots: Array, levels: Array, weights: Array, starts: Any, wanted: float
 ) -> Array:
-    """Quantiles of mixtures, whose parts are known by their own quantiles.
+    """Quantiles of mixtures of distributions that are given by some of their quantiles.
 
-    `knots` (m, l) are the quantiles of all parts at these `levels`; those of a mixture
-    stand together, from `starts` on, and their `weights` sum to one. Between two levels
-    and beyond the last ones, Φ⁻¹ of the distribution function of a part is linear, as
-    it is everywhere if the part is Gaussian. Their mean is inverted by bisection.
+    `knots` (m, l) are the quantiles of all components at these `levels`. The components
+    of a mixture are consecutive, `starts` are the indices of the first ones, and the
+    `weights` of each mixture sum to one. Between two levels, and beyond the outermost
+    ones, Φ⁻¹ of the distribution function of a component is taken to be linear, which
+    is exact for a Gaussian. The mean distribution function is inverted by bisection.
     """
-    knots = np.sort(knots, axis=1)  # models of different levels may cross
+    knots = np.sort(knots, axis=1)  # quantiles of different models may cross
     low = np.minimum.reduceat(knots[:, 0], starts)
     high = np.maximum.reduceat(knots[:, -1], starts)
     reach = (high - low) + 1e-12 * (np.abs(low) + np.abs(high))
@@ -76,12 +77,12 @@ def mixture_quantiles(
 
 
 def _interpolated(points: Array, knots: Array, values: Array) -> Array:
-    """Lines through (knots, values) of each row at its point, and beyond the ends."""
+    """Interpolate (knots, values) of each row linearly at its point, or extrapolate."""
     right = (points[:, None] > knots[:, 1:-1]).sum(axis=1) + 1
     at = np.arange(len(points))
     x0, x1 = knots[at, right - 1], knots[at, right]
     slope = (values[right] - values[right - 1]) / np.maximum(x1 - x0, 1e-300)
     with np.errstate(over="ignore", invalid="ignore"):
         found = values[right - 1] + (points - x0) * slope
-    # equal quantiles are a step
+    # between equal quantiles the distribution function has a step
     return np.where(x1 > x0, found, np.where(points < x0, -np.inf, np.inf))

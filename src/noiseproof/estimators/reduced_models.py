@@ -1,4 +1,4 @@
-"""A model for each pattern of missing columns, fitted when it is first met."""
+"""A model for each pattern of missing columns, fitted when the pattern first occurs."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from noiseproof.conditionals import holes
 from noiseproof.estimators.average_over_missing import AverageOverMissing
 from noiseproof.estimators.known_missing import KnownMissing
 
-_FITTING = RLock()  # one fit at a time: two threads may meet the same pattern at once
+_FITTING = RLock()  # two threads must not fit the model of the same pattern
 
 
 @shared_docs
 class ReducedModels(KnownMissing):
-    """One model for each pattern of missing columns, fitted on the columns that stay.
+    """Fit one model for each pattern of missing columns, on the observed columns.
 
-    The gold standard where few sensors fail: nothing is filled in, and nothing is
-    assumed about the missing values. The model of a pattern is fitted when a row with
-    that pattern is first met, on the training rows that have all of its columns, and
-    kept. Rows without missing values get the estimator fitted on all columns. The
-    fitted object contains the training rows. Several threads may predict at once.
+    This is the most accurate method if there are few patterns, such as when few sensors
+    fail. It needs no imputation and makes no assumption about the missing values. The
+    model of a pattern is fitted when a row with that pattern is first predicted, on the
+    training rows that have values in all of its observed columns, and kept. For rows
+    without missing values the estimator fitted on all columns predicts. The fitted
+    object contains the training rows. It is safe to predict from several threads.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        What to fit. None means `DropoutLogisticRegression`.
+        The estimator to fit. None means `DropoutLogisticRegression`.
     max_patterns : int, default=64
-        How many patterns get a model of their own: the first ones met, and of those met
-        in one call the most frequent. Rows of any other pattern are answered by
-        `AverageOverMissing` around the estimator for all columns, which needs no fit
-        for each pattern. So beyond this number, what a row gets depends on the rows
-        that were predicted before.
+        Maximum number of patterns that get a model of their own. Patterns are taken in
+        the order in which they occur, and among those of one call the most frequent
+        first. For all other patterns `AverageOverMissing` predicts, with the estimator
+        fitted on all columns, which needs no fit for each pattern. So once there are
+        more patterns than this, a prediction depends on which rows were predicted
+        before.
     verbose : bool, default=False
         Whether to print a line for each model that is fitted.
 
@@ -51,14 +53,15 @@ class ReducedModels(KnownMissing):
     estimator_ : estimator
         The model for rows without missing values.
     models_ : dict
-        A model for each pattern met. Its key has a 1 for each observed column.
+        The models of patterns. A key has a character for each column, "1" if the column
+        is observed and "0" if it is missing.
     classes_ : array of shape (n_classes,)
-        Labels, if the estimator has them.
+        Class labels, if the estimator has them.
 
     See Also
     --------
-    AverageOverMissing : One model for all patterns.
-    recommend : Finds the model to take by cross-validation.
+    AverageOverMissing : Uses one model for all patterns.
+    recommend : Finds the best model by cross-validation.
 
     Examples
     --------
@@ -94,8 +97,8 @@ class ReducedModels(KnownMissing):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model for rows without missing values, and keep the training rows.
 
-        Training rows with missing values serve the models that need none of their
-        missing columns, and all models if the estimator takes NaN.
+        A training row with missing values is used by the models that need none of its
+        missing columns, or by all models if the estimator accepts NaN.
 
         {(X, y, sample_weight) -> self}
         """
@@ -108,7 +111,7 @@ class ReducedModels(KnownMissing):
         return self
 
     def _fit_on(self, there: NDArray[np.bool_]) -> Any:
-        """A model of some columns, fitted on the rows that have them all."""
+        """A model of some columns, fitted on the rows with values in all of them."""
         X, y, weights = self.rows_.take(), self.targets_, self.weights_
         if not there.any():
             dummy = DummyClassifier if is_classifier(self) else DummyRegressor
@@ -119,9 +122,10 @@ class ReducedModels(KnownMissing):
             rows = np.flatnonzero(~gaps)
             if not len(rows):
                 raise ValueError(
-                    "No training row has all of the columns "
-                    f"{np.flatnonzero(there).tolist()}, which rows with this pattern "
-                    "have; train with more complete rows, or use AverageOverMissing."
+                    "No training row has values in all of the columns "
+                    f"{np.flatnonzero(there).tolist()}, which are the observed columns "
+                    "of a row to predict; train on more complete rows, or use "
+                    "AverageOverMissing."
                 )
             X, y = _safe_indexing(X, rows), y[rows]
             weights = None if weights is None else weights[rows]
@@ -129,15 +133,15 @@ class ReducedModels(KnownMissing):
                 np.unique(self.targets_)
             ):
                 raise ValueError(
-                    "The training rows that have all of the columns "
-                    f"{np.flatnonzero(there).tolist()} are not of all classes; train "
-                    "with more complete rows, or use AverageOverMissing."
+                    "The training rows that have values in all of the columns "
+                    f"{np.flatnonzero(there).tolist()} do not cover all classes; train "
+                    "on more complete rows, or use AverageOverMissing."
                 )
         options = {} if weights is None else {"sample_weight": weights}
         return clone(self._base()).fit(X, y, **options)
 
     def _model(self, key: str, n_rows: int) -> Any:
-        """The model of a pattern, fitted if there is room; else the one for all."""
+        """The model of a pattern, or None if `max_patterns` is reached."""
         with _FITTING:
             if key in self.models_:
                 return self.models_[key]
@@ -186,7 +190,7 @@ def _columns(X: Any, there: NDArray[np.bool_]) -> Any:
 
 
 def _of_nothing(model: Any, method: str, n: int) -> Any:
-    """What a model of no columns says: the share of each class, or the mean."""
+    """Predictions without any column: the share of each class, or the mean."""
     nothing = np.zeros((n, 1))
     if method != "decision_function":
         return getattr(model, method)(nothing)

@@ -1,4 +1,4 @@
-"""What the worst-case linear models share: checks and feature values."""
+"""Base classes of the linear models that are trained against feature deletion."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from noiseproof.estimators.linear import LinearClassifier, LinearModel
 
 Array = NDArray[np.float64]
 
-_DEFAULT_SHARE = 0.1  # of the total value: the default budget
+_DEFAULT_SHARE = 0.1  # the default budget, as a share of the sum of all values
 
 
 class RobustModel(CallbackSupportMixin, LinearModel):
-    """A linear model trained against deletion of features within a budget."""
+    """Base class of linear models trained against feature deletion within a budget."""
 
     budget: float | None
     feature_values: Any
@@ -37,7 +37,7 @@ class RobustModel(CallbackSupportMixin, LinearModel):
     }
 
     def _set_adversary(self, X: Any, labels: Any, weights: Any = None) -> None:
-        """Settle what features are worth, and the budget, before any work."""
+        """Set and check the feature values and the budget."""
         values, d, what = self.feature_values, X.shape[1], "features"
         informative = isinstance(values, str)
         if informative:
@@ -55,13 +55,13 @@ class RobustModel(CallbackSupportMixin, LinearModel):
         if budget >= total:
             raise ValueError(
                 f"budget={budget:g} must be less than the total value of the {what}, "
-                f"{total:g}: else the adversary can delete them all."
+                f"{total:g}; otherwise the adversary can delete them all."
             )
         self.feature_values_, self.budget_ = values, budget
 
 
 class RobustClassifier(LinearClassifier, RobustModel):
-    """One that asks each row for a margin after the deletion."""
+    """Base class of classifiers that require a margin after the deletion."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RobustModel._parameter_constraints,

@@ -14,7 +14,7 @@ from noiseproof.estimators.robust_lp_base import RobustLPModel
 
 @shared_docs
 class RobustLPClassifier(RobustClassifier, RobustLPModel):
-    """Linear classifier that anticipates the deletion of its best features.
+    """Linear classifier trained against the deletion of its best features.
 
     Solves the linear program of Dekel and Shamir 2008, eq. (4), for each class against
     the rest: with feature values v_j, V their sum and P = V - N,
@@ -22,30 +22,31 @@ class RobustLPClassifier(RobustClassifier, RobustLPModel):
         min (1/(m γ)) Σ_i ξ_i   over ‖w‖_∞ <= C, b and ξ >= 0, subject to
         y_i (b + Σ_{j in J} w_j x_ij) >= γ V(J)/P - ξ_i
 
-    for every row i and every set J of features that is left after deleting features
-    worth up to N. For v_j in {0, 1} this is exact (eq. 3); for other values the
-    adversary may also delete a part of one feature, so the value bounds that of eq. (3)
-    from above. A bounded ‖w‖_∞ spreads the weight over many features.
+    for every row i and every set J of features that remains after the deletion of
+    features whose values sum to at most N. If all v_j are 0 or 1, the program is
+    equivalent to eq. (3). For other values the adversary may also delete a part of one
+    feature, so the minimum is an upper bound of that of eq. (3). The bound on ‖w‖_∞
+    spreads the weight over many features.
 
     Parameters
     ----------
     {budget, feature_values, groups}
-        Budget and values then count groups, and "mutual_info" adds up the values of the
-        members of each.
+        With groups, the budget and the feature values refer to groups. "mutual_info"
+        then adds up the values of the members of each group.
     {margin}
-        Only C / γ matters for the decisions.
+        Predicted classes depend on C / γ only.
     C : float, default=1.0
-        Largest weight of a feature, in absolute value.
+        Maximum absolute value of a weight.
     {fit_intercept}
     n_chunks : int, default=1
-        Split the rows at random into so many parts, solve each, and average the
-        weights: the paper's bagging.
+        Number of chunks into which the rows are split at random. The program is solved
+        for each chunk, and the weights are averaged (bagging, as in the paper).
     solver : {"interior"}, default="interior"
-        An interior-point method made for this program.
+        Algorithm that solves the program: an interior-point method made for it.
     {certified tol, max_iter}
     warm_start : bool, default=False
-        Whether to continue the last solve, if it was interrupted or less accurate and
-        the problem is the same. Keeps the solver's state in memory.
+        Whether to resume the previous call to `fit`, if it was interrupted or less
+        accurate and the problem is the same. This keeps the solver's state in memory.
     random_state : int, RandomState instance or None, default=None
         Seed of the split into chunks.
     {missing, verbose}
@@ -54,19 +55,19 @@ class RobustLPClassifier(RobustClassifier, RobustLPModel):
     ----------
     {coef_, intercept_, classes_}
     objective_ : float or array of shape (n_classes,)
-        Value of eq. (4) at the weights, on all rows.
+        Value of eq. (4) at the solution, on all rows.
     gap_ : float or array of shape (n_classes,)
-        The objective is proven to be at most this far above its minimum; with chunks,
-        this is what the averaging may have cost.
+        The objective is proven to be at most this far above its minimum. With several
+        chunks this bounds the loss of accuracy by averaging.
     {n_iter_, feature_values_, budget_, missing_in_training_}
 
     See Also
     --------
-    RobustPerceptron : One pass, for any number of rows.
-    RobustLPRegressor : The same for a quantity.
-    mutual_info_values : Values of features from data.
+    RobustPerceptron : Learns in one pass, for any number of rows.
+    RobustLPRegressor : The same for regression.
+    mutual_info_values : Computes feature values from data.
     noiseproof.attacks.FeatureDeletion : The adversary.
-    noiseproof.bounds.pac_bayes_risk : A bound on the risk of the model.
+    noiseproof.bounds.pac_bayes_risk : Bounds the risk of the model.
 
     {References: Dekel 2008}
 
@@ -136,7 +137,7 @@ class RobustLPClassifier(RobustClassifier, RobustLPModel):
         rarest = int(np.bincount(labels).min())
         if self.n_chunks > max(rarest, 1):
             raise ValueError(
-                f"n_chunks={self.n_chunks} needs that many rows of each class, but the "
-                f"rarest class has {rarest}."
+                f"n_chunks={self.n_chunks} needs at least that many rows of each "
+                f"class, but the rarest class has {rarest}."
             )
         return super()._chunks(labels)

@@ -1,4 +1,4 @@
-"""What the models of the robust linear program share: build, solve, unpack."""
+"""Base class of the models that solve the robust linear program."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from noiseproof.estimators.robust_base import RobustModel
 
 @shared_docs
 class RobustLPModel(RobustModel):
-    """A linear model that is the solution of a `DeletionProgram`, or of several.
+    """Base class of linear models that solve one or several `DeletionProgram`.
 
-    Subclasses turn `y` into targets, and the targets into programs.
+    Subclasses convert `y` to targets, and build the programs from the targets.
     """
 
     _reading: ClassVar[dict[str, Any]] = {}
@@ -101,22 +101,22 @@ class RobustLPModel(RobustModel):
         return self
 
     def _targets(self, y: Any, weights: Any) -> tuple[Any, Any]:
-        """What `_programs` needs of y, and the class of each row.
+        """The targets that `_programs` needs, and the class of each row.
 
-        By classes rows are dealt out to chunks, and features are valued.
+        Classes are used to split rows into chunks and to compute feature values.
         """
         raise NotImplementedError
 
     def _programs(self, targets: Any, **given: Any) -> list[DeletionProgram]:
-        """The programs to solve, of what is `given` to all."""
+        """The programs to solve, with the arguments `given` that all of them share."""
         raise NotImplementedError
 
     def _box(self, targets: Any, weights: Any) -> float:
-        """The largest weight of a feature."""
+        """The maximum absolute value of a weight."""
         return float(self.C)
 
     def _chunks(self, labels: Any) -> list[Any]:
-        """Rows of each chunk, every class dealt out evenly."""
+        """The rows of each chunk, stratified by class."""
         if self.n_chunks == 1:
             return [np.arange(len(labels))]
         rng = check_random_state(self.random_state)
@@ -127,7 +127,10 @@ class RobustLPModel(RobustModel):
     def _solve(
         self, programs: list[DeletionProgram], chunks: list[Any], stop: Stop
     ) -> list[RobustLPResult]:
-        """One program after the other; after an interrupt the rest stay at zero."""
+        """Solve one program after the other.
+
+        After an interrupt the weights of the remaining programs stay at zero.
+        """
         states = getattr(self, "_states", None) if self.warm_start else None
         if states is None or np.shape(states) != (len(programs), len(chunks)):
             states = [None] * len(programs)
@@ -154,13 +157,13 @@ class RobustLPModel(RobustModel):
     def _warn(self) -> None:
         warnings.warn(
             f"{type(self).__name__} stopped after {self.n_iter_} iterations, before "
-            f"its gap was below tol={self.tol:g} (see gap_); increase max_iter, loosen "
-            "tol or scale the features.",
+            f"its gap was below tol={self.tol:g} (see gap_); increase max_iter or tol, "
+            "or scale the features.",
             ConvergenceWarning,
             stacklevel=3 + WRAPPERS,
         )
 
     def __getstate__(self) -> Any:
-        """Without the solver's state, which is large and for this process only."""
+        """Leave out the solver's state, which is large and only used by warm starts."""
         state = super().__getstate__()
         return {name: part for name, part in state.items() if name != "_states"}

@@ -1,4 +1,4 @@
-"""The robust linear program for a quantity."""
+"""The robust linear program for regression."""
 
 from __future__ import annotations
 
@@ -16,53 +16,56 @@ from noiseproof.estimators.robust_lp_base import RobustLPModel
 
 @shared_docs
 class RobustLPRegressor(LinearRegressor, RobustLPModel):
-    """Linear regression that anticipates the deletion of its best features.
+    """Linear regression trained against the deletion of its best features.
 
-    Minimises the pinball loss of the worst deletion, the program of Dekel and Shamir
-    2008 for a quantity: with feature values v_j, budget N, and τ the quantile,
+    Minimises the pinball loss of each row after its worst deletion. This adapts the
+    program of Dekel and Shamir 2008 to regression. With feature values v_j, budget N,
+    and τ the quantile, the program is
 
         min (1/m) Σ_i ξ_i   over ‖w‖_∞ <= C, b and ξ, subject to
         ξ_i >=      τ  (y_i - b - Σ_{j in J} w_j x_ij)
         ξ_i >= (τ - 1) (y_i - b - Σ_{j in J} w_j x_ij)
 
-    for every row i and every set J of features that is left after deleting features
-    worth up to N, as eq. (3) has it for classes. Predictions that are too low and those
-    that are too high have their own worst deletions. The inner maximum of each (eq. 12)
-    is replaced by its dual, as in eq. (4): for a = τ, and again for a = τ - 1,
+    for every row i and every set J of features that remains after the deletion of
+    features whose values sum to at most N, as in eq. (3) for classes. The deletions
+    that make a prediction too low and those that make it too high are different. The
+    maximum over each kind (eq. 12) is replaced by its dual, as in eq. (4): for a = τ,
+    and again for a = τ - 1,
 
         ξ_i >= a (y_i - b - w·x_i) + N λ_i + Σ_j α_ij
         α_ij >= a w_j x_ij - v_j λ_i,   λ_i >= 0,   α_ij >= 0.
 
-    For v_j in {0, 1} this is exact; for other values the adversary may also delete a
-    part of one feature, so the value bounds that of whole deletions from above. The
-    classifier asks for less margin after more damage (its γ). A residual counts in
-    full, whatever was deleted, so there is no such parameter here.
+    If all v_j are 0 or 1, this is exact. For other values the adversary may also delete
+    a part of one feature, so the minimum is an upper bound of that for deletions of
+    whole features. There is no parameter γ as for the classifier, which requires a
+    smaller margin after more deletions: a residual counts in full, whatever was
+    deleted.
 
     Parameters
     ----------
     {budget}
     quantile : float, default=0.5
-        τ, the quantile to predict. The loss of 0.5 is half the absolute error.
+        τ, the quantile to predict. For 0.5 the loss is half the absolute error.
     {feature_values}
-        It asks how much each feature tells about whether the target is above its
-        `quantile`.
+        For a regression this is the mutual information between each feature and whether
+        the target is above its `quantile`.
     {groups}
-        Budget and values then count groups, and "mutual_info" adds up the values of the
-        members of each.
+        With groups, the budget and the feature values refer to groups. "mutual_info"
+        then adds up the values of the members of each group.
     C : float, default=None
-        Largest weight of a feature, in absolute value: units of the target per unit of
-        the feature. None means the standard deviation of the target, which suits
+        Maximum absolute value of a weight, in units of the target per unit of the
+        feature. None means the standard deviation of the target, which suits
         standardised features.
     {fit_intercept}
     n_chunks : int, default=1
-        Split the rows at random into so many parts, solve each, and average the
-        weights: the paper's bagging.
+        Number of chunks into which the rows are split at random. The program is solved
+        for each chunk, and the weights are averaged (bagging, as in the paper).
     solver : {"interior"}, default="interior"
-        An interior-point method made for this program.
+        Algorithm that solves the program: an interior-point method made for it.
     {certified tol, max_iter}
     warm_start : bool, default=False
-        Whether to continue the last solve, if it was interrupted or less accurate and
-        the problem is the same. Keeps the solver's state in memory.
+        Whether to resume the previous call to `fit`, if it was interrupted or less
+        accurate and the problem is the same. This keeps the solver's state in memory.
     random_state : int, RandomState instance or None, default=None
         Seed of the split into chunks.
     {missing, verbose}
@@ -73,16 +76,16 @@ class RobustLPRegressor(LinearRegressor, RobustLPModel):
     objective_ : float
         Mean pinball loss of the training rows, each after its worst deletion.
     gap_ : float
-        The objective is proven to be at most this far above its minimum; with chunks,
-        this is what the averaging may have cost.
+        The objective is proven to be at most this far above its minimum. With several
+        chunks this bounds the loss of accuracy by averaging.
     C_ : float
-        The largest weight that was allowed.
+        The value of C that was used.
     {n_iter_, feature_values_, budget_, missing_in_training_}
 
     See Also
     --------
-    RobustLPClassifier : The same for classes.
-    DropoutRidge : Anticipates random deletions.
+    RobustLPClassifier : The same for classification.
+    DropoutRidge : Trains for random deletions.
     noiseproof.evaluation.certify : Proves how far deletions can move a prediction.
 
     {References: Dekel 2008}
@@ -159,8 +162,8 @@ class RobustLPRegressor(LinearRegressor, RobustLPModel):
     def _chunks(self, labels: Any) -> list[Any]:
         if self.n_chunks > len(labels):
             raise ValueError(
-                f"n_chunks={self.n_chunks} needs that many rows; there are "
-                f"{len(labels)}."
+                f"n_chunks={self.n_chunks} needs at least that many rows, but there "
+                f"are only {len(labels)}."
             )
         return super()._chunks(labels)
 
@@ -171,6 +174,6 @@ class RobustLPRegressor(LinearRegressor, RobustLPModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # on data with one feature that matters, which the adversary deletes
+        # on data with a single informative feature, which the adversary deletes
         tags.regressor_tags.poor_score = True
         return tags

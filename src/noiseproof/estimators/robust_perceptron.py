@@ -1,4 +1,4 @@
-"""The robust Perceptron: one pass, with the adversary inside."""
+"""The robust Perceptron: online learning against feature deletion."""
 
 from __future__ import annotations
 
@@ -20,57 +20,60 @@ _BLOCK = 1 << 20  # entries of X that are read at a time
 
 @shared_docs
 class RobustPerceptron(RobustClassifier):
-    """Perceptron that sees each row after the worst deletion, averaged over time.
+    """Averaged Perceptron trained on each row after its worst feature deletion.
 
-    Dekel and Shamir 2008, section 3. A row (x, y) costs
+    With feature values v_j, V their sum, N the budget and P = V - N, a row (x, y) has
+    the loss (Dekel and Shamir 2008, section 3)
 
         ξ = [max over J of γ V(J)/P - y (b + Σ_{j in J} w_j x_j)]_+           (eq. 12)
 
-    where J is what is left after deleting features worth up to N, and P = V - N. If
-    ξ > 0, the features that are left pull: w_j ← clip(w_j + τ y x_j) and
-    b ← clip(b + τ y), clipped to ±C. The classifier is the mean of all hypotheses, and
-    its risk is bounded (`noiseproof.bounds.online_to_batch_risk`). For values other
-    than 0 and 1 the adversary may delete a part of one feature.
+    where J is the set of features that remains after the deletion of features whose
+    values sum to at most N. If ξ > 0, the weights of the remaining features are
+    updated: w_j ← clip(w_j + τ y x_j) and b ← clip(b + τ y), where clip limits numbers
+    to ±C. The final weights are the mean over all steps, and the risk of this
+    classifier is bounded (`noiseproof.bounds.online_to_batch_risk`). For values other
+    than 0 and 1 the adversary may also delete a part of one feature.
 
     Parameters
     ----------
     {budget, feature_values}
         `partial_fit` computes them from the first batch.
     {groups}
-        Budget and values then count groups, and "mutual_info" adds up the values of the
-        members of each.
+        With groups, the budget and the feature values refer to groups. "mutual_info"
+        then adds up the values of the members of each group.
     {margin}
     C : float, default=1.0
-        Largest weight of a feature, and largest intercept, in absolute value.
+        Maximum absolute value of a weight, and of the intercept.
     {fit_intercept}
     step : float, default=None
-        τ. None means C √(n + 1) / √(2 m) with n features and m rows to come, the
-        paper's; in `partial_fit`, where m is not known, the rows so far.
+        Step size τ. None means C √(n + 1) / √(2 m) with n features and m rows to come,
+        as in the paper. In `partial_fit`, where the number of rows to come is not
+        known, m is the number of rows so far.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
-        Whether `fit` takes the rows in random order.
+        Whether `fit` shuffles the rows before each pass.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+        Seed of the order of the rows.
     {missing, verbose}
 
     Attributes
     ----------
     averaged_ : array of shape (1, n_features) or (n_classes, n_features)
-        Mean of all hypotheses; `coef_` is the same.
+        Mean of the weights over all steps; the same as `coef_`.
     {coef_, intercept_, classes_}
     online_loss_ : array of shape (1,) or (n_classes,)
-        Mean of ξ / γ over the rows as they came, each met by the hypothesis before it.
+        Mean of ξ / γ over all rows, each computed before the update for that row.
     {n_iter_}
     n_seen_ : int
-        Rows seen.
+        Number of rows seen.
     {feature_values_, budget_, missing_in_training_}
 
     See Also
     --------
-    RobustLPClassifier : The optimum, for thousands of rows.
-    mutual_info_values : Values of features from data.
-    noiseproof.bounds.online_to_batch_risk : A bound on the risk of the model.
+    RobustLPClassifier : Finds the optimum, for thousands of rows.
+    mutual_info_values : Computes feature values from data.
+    noiseproof.bounds.online_to_batch_risk : Bounds the risk of the model.
 
     {References: Dekel 2008}
 
@@ -168,7 +171,10 @@ class RobustPerceptron(RobustClassifier):
         self.n_seen_ = 0
 
     def _learn(self, X: Any, signs: Any, order: Any, step: float) -> None:
-        """Show rows of X, as read, in the given order; a step of -1 is the paper's."""
+        """Learn from the rows of X in the given order.
+
+        A step of -1 stands for the step size of the paper.
+        """
         # Numba is imported here, at the first pass, to keep the import light
         from noiseproof._deletion.kernels import learn
 

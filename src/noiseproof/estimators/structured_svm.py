@@ -1,4 +1,4 @@
-"""Support vector machines with structured outputs under the worst transformation."""
+"""Support vector machines with structured outputs, trained against an attack."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ _COMPLETE = {"ensure_all_finite": True}
 
 @shared_docs
 class StructuredSVM(InvariantEstimator, BaseEstimator):
-    """Max-margin learning of any output that can be searched, against an attack.
+    """Structured support vector machine trained against an attack.
 
-    Teo et al. 2008, eq. (2) and (5), with f(x, y) = w·Φ(x, y) and Γ = 1: minimise
+    Learns to predict outputs such as sequences of labels. With f(x, y) = w·Φ(x, y) and
+    Γ = 1 in eq. (2) and (5) of Teo et al. 2008, it minimises
 
         Σ_i p_i max over s, y' of { w·Φ(s(x_i), y') - w·Φ(s(x_i), y_i) + Δ(y_i, y') }
             + α/2 ‖w‖².
 
-    The problem supplies Φ, Δ and the search for the maximum over the outputs y' and
-    over what the attack may do. With `Multiclass` this is `InvariantSVC`.
+    Here p_i is the weight of example i. The problem defines the joint features Φ and
+    the cost Δ, and it finds the maximum over the outputs y' and over the transforms s
+    that the attack allows. With `Multiclass` this is `InvariantSVC`.
 
     Parameters
     ----------
     problem : StructuredProblem, default=None
-        What inputs and outputs are, from `noiseproof.structured` or your own; None
-        means `Multiclass()`.
+        Describes inputs and outputs: a problem of `noiseproof.structured` or of a class
+        of your own. None means `Multiclass()`.
     {attack}
-        It must be of a kind that the problem knows.
+        The problem must support this kind of attack.
     {alpha}
     solver : {"column_generation", "bundle", "pegasos"}, default="column_generation"
-        As in `InvariantSVC`.
+        Algorithm that minimises the objective, as in `InvariantSVC`.
     {certified tol}
     max_iter : int, default=1000
-        Rounds, or passes over the data ("pegasos").
+        Maximum number of rounds or, for "pegasos", of passes over the data.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of the examples ("pegasos").
+        Seed of the order of the examples. Only used by "pegasos".
     {verbose}
 
     Attributes
@@ -59,21 +61,21 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
     problem_ : StructuredProblem
         The problem, prepared for the training data.
     weights_ : array of shape (n_weights,)
-        w.
+        The weights w.
     classes_ : array
-        Class labels, where outputs are classes.
+        Class labels, if outputs are classes.
     objective_ : float
-        The value reached.
+        Value of the objective at the solution.
     gap_ : float
-        The objective is proven to be at most this far above its minimum, given that
-        the problem's search is exact.
+        The objective is proven to be at most this far above its minimum, provided that
+        the problem's search for the maximum is exact.
     {n_cuts_, n_iter_}
 
     See Also
     --------
     InvariantSVC : The same for classes, faster.
-    noiseproof.structured.LinearChain : Sequences of labels.
-    noiseproof.structured.TokenDeletion : An attack on sequences.
+    noiseproof.structured.LinearChain : Predicts sequences of labels.
+    noiseproof.structured.TokenDeletion : Deletes tokens of sequences.
 
     {References: Teo 2008}
 
@@ -123,7 +125,7 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or list
-            Inputs, as the problem takes them.
+            Inputs, in the form that the problem accepts.
         y : array-like or list
             Outputs.
         {sample_weight}
@@ -163,7 +165,18 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         return [X[i] for i in counted], [y[i] for i in counted], weights[counted]
 
     def predict(self, X: Any) -> Any:
-        """The best output for each input, in the form that `fit` was given."""
+        """Predict the best output for each input, in the form of the training outputs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or list
+            Inputs, in the form that the problem accepts.
+
+        Returns
+        -------
+        y : array or list
+            Predicted outputs.
+        """
         check_is_fitted(self, "weights_")
         if self._tabular:
             X = read(self, X, reset=False, **_COMPLETE)
@@ -172,7 +185,20 @@ class StructuredSVM(InvariantEstimator, BaseEstimator):
         return self.problem_.answer(best)
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy as the problem counts it: of classes, tokens or whole outputs."""
+        """Accuracy as the problem defines it: of classes, tokens or whole outputs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or list
+            Inputs, in the form that the problem accepts.
+        y : array-like or list
+            True outputs.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+        """
         predicted = self.predict(X)
         return self.problem_.accuracy(y, predicted)
 

@@ -1,4 +1,4 @@
-"""Training on all transformed copies: the simplest way to an invariant model."""
+"""Training on all transformed copies of the rows."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from noiseproof.estimators.meta import Delegator, passed_weights
 class VirtualExamples(Delegator):
     """Fit any estimator on every row and on all its versions under an attack.
 
-    The rival VIR-SVM of Teo et al. 2008, section 5.1. Each copy counts as much as its
-    row does: c candidates of a row are c rows, so for an estimator whose loss is a sum
-    over rows, such as an SVM, divide `C` by c to keep the balance with the penalty.
+    This is the method VIR-SVM in Teo et al. 2008, section 5.1. Each version of a row
+    has the weight of the row itself. So if a row has c versions (candidates), it counts
+    c times. For an estimator whose loss is a sum over rows, such as an SVM, divide `C`
+    by c to keep the strength of the regularisation.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        What to fit. None means `LinearSVC`, solved to high accuracy.
+        The estimator to fit. None means `LinearSVC`, solved to high accuracy.
     {attack}
-        It must be finite: one that lists its `candidates`.
+        The attack must be finite, which means that it lists its `candidates`.
 
     Attributes
     ----------
     {estimator_}
     classes_ : array of shape (n_classes,)
-        Labels, if the estimator has them.
+        Class labels, if the estimator has them.
 
     See Also
     --------
-    VirtualSupportVectors : Transforms the support vectors only.
+    VirtualSupportVectors : Trains an SVM on transforms of its support vectors.
     InvariantSVC : Learns from the worst transforms.
-    CorruptedCopies : Copies made by noise.
+    CorruptedCopies : Trains on copies made by noise.
 
     {References: DeCoste 2002, Teo 2008}
 
@@ -67,11 +68,12 @@ class VirtualExamples(Delegator):
 
     @staticmethod
     def _default() -> Any:
-        # the primal needs no random order, and a tight stop makes weights repetitions
+        # the primal problem needs no random order; a small tol makes a row of weight 2
+        # the same as two rows
         return LinearSVC(dual=False, tol=1e-8)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Transform the data and fit the estimator on all copies at once.
+        """Transform the rows and fit the estimator on all versions at once.
 
         {(X, y, sample_weight) -> self}
         """
@@ -79,7 +81,7 @@ class VirtualExamples(Delegator):
         if self.attack is not None and not self.attack.is_finite:
             raise ValueError(
                 f"{type(self).__name__} needs an attack that lists its candidates, and "
-                f"{type(self.attack).__name__} does not: train InvariantSVC with it."
+                f"{type(self.attack).__name__} does not; use InvariantSVC with it."
             )
         X, y = read_training(self, X, y)
         X = without_zeros(X)
@@ -88,7 +90,7 @@ class VirtualExamples(Delegator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
-        """A clone of the estimator, fitted on what the attack makes of each row."""
+        """A clone of the estimator, fitted on all candidates of all rows."""
         if attack is not None:
             X, origin = attack.copies(X)
             y = y[origin]

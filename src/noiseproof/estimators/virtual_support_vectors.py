@@ -1,4 +1,4 @@
-"""Training on transformed copies of those rows only that carry the solution."""
+"""Training on transformed copies of the support vectors."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from noiseproof.estimators.virtual_examples import VirtualExamples
 
 @shared_docs
 class VirtualSupportVectors(VirtualExamples):
-    """Fit an SVM, transform its support vectors, and fit again on these alone.
+    """Fit an SVM, transform its support vectors, and fit it again on these alone.
 
-    DeCoste and Schölkopf 2002; see Teo et al. 2008, section 4. The second fit sees the
-    support vectors of the first and all that the attack may make of them, which are
-    far fewer rows than `VirtualExamples` makes.
+    The second fit uses the support vectors of the first and all their versions under
+    the attack, which are far fewer rows than for `VirtualExamples` (DeCoste and
+    Schölkopf 2002; see Teo et al. 2008, section 4).
 
     Parameters
     ----------
     estimator : estimator, default=None
-        What to fit; it must have the attribute `support_` after `fit`. None means
-        `SVC(gamma="auto")`, solved to high accuracy.
+        The estimator to fit. It must have the attribute `support_` after `fit`. None
+        means `SVC(gamma="auto")`, solved to high accuracy.
     {attack}
-        It must be finite: one that lists its `candidates`.
+        The attack must be finite, which means that it lists its `candidates`.
 
     Attributes
     ----------
     estimator_ : estimator
         The estimator of the second fit.
     support_ : array of shape (n_support,)
-        Rows of the training data that were the support vectors of the first fit.
+        Indices of the training rows that are the support vectors of the first fit.
     classes_ : array of shape (n_classes,)
-        Labels, if the estimator has them.
+        Class labels, if the estimator has them.
 
     See Also
     --------
@@ -58,20 +58,21 @@ class VirtualSupportVectors(VirtualExamples):
 
     @staticmethod
     def _default() -> Any:
-        # neither the bandwidth nor the stop may depend on how rows are weighted
+        # gamma and the accuracy must not depend on the weights of rows
         return SVC(gamma="auto", tol=1e-8)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, attack: Any) -> Any:
         fit, rows = super()._fit, np.arange(len(y))
         if sample_weight is not None:
-            # SVC numbers its support vectors as if rows of weight zero were not there
+            # SVC does not count rows of weight zero in the indices of support vectors
             rows = np.flatnonzero(sample_weight)
             X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
         first = fit(X, y, sample_weight, None)
         if not hasattr(first, "support_"):
             raise TypeError(
-                "VirtualSupportVectors needs an estimator with support_ after fit, "
-                f"such as SVC; {type(first).__name__} has none."
+                "VirtualSupportVectors needs an estimator that has the attribute "
+                f"support_ after fit, such as SVC; {type(first).__name__} does not "
+                "have it."
             )
         kept, fitted = first.support_, first
         if attack is not None:

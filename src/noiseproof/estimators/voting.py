@@ -1,8 +1,8 @@
-"""Who wins a vote, and how many votes must change before another does.
+"""Which class wins a vote, and how many votes must change before another class wins.
 
-A part of an ensemble ranks the classes of a row, or answers with a number, or abstains.
-Whoever changes a feature of a part can make it do any of these; whoever deletes one
-(NaN) can make it abstain.
+For each row a part of an ensemble ranks the classes, predicts a number, or abstains. An
+adversary who changes a feature of a part can make it do any of these. One who deletes a
+feature (NaN) can only make the part abstain.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ ABSTAINS = -1  # in place of the number of a class, or of its place in a ranking
 
 @dataclass(frozen=True)
 class Tally:
-    """What each class is worth: the largest number wins; of several, the first.
+    """Scores of the classes: the highest wins, and among equals the first class.
 
-    A rival r takes the place of the winner w once it has gained
+    A rival class r wins in place of the winner w once it has gained
 
         lead(r) = worth(w) - worth(r) + [w comes before r].
 
-    A part that is changed moves each number by 1 at most, so r gains 2 at most. A part
-    that falls silent raises no number and lowers worth(w) by 1 at most, so r gains 1,
-    and worth(w) in all. For votes both are exact; for comparisons, lower bounds.
+    Changing a part changes each score by at most 1, so r gains at most 2. Making a part
+    abstain increases no score and decreases worth(w) by at most 1, so r gains at most
+    1, and at most worth(w) in total. If scores are numbers of votes, the resulting
+    budgets are exact. If they come from pairwise comparisons, they are lower bounds.
 
     Parameters
     ----------
     worth : array of int of shape (n_samples, n_classes)
-        Votes, or what stands for them.
+        Scores: numbers of votes, or what the pairwise comparisons give.
     """
 
     worth: Counts
 
     @property
     def winner(self) -> Counts:
-        """Number of the class that wins, of shape (n_samples, 1)."""
+        """Index of the class that wins, of shape (n_samples, 1)."""
         return self.worth.argmax(axis=1)[:, None]
 
     def changes(self) -> Array:
@@ -58,47 +59,51 @@ class Tally:
 
 @dataclass(frozen=True)
 class RunOff(Tally):
-    """The two classes with the most votes meet in a final, in which every part votes.
+    """A second round between the two classes with the most votes.
+
+    Every part votes in this *final*, for the class that it ranks higher.
 
     Write n(c) for the number of parts that rank class c first, N(a, b) for the number
     that prefer a to b, [c < r] for 1 if c comes before r and else 0, and w for the
-    winner. There are two ways to take the victory from w; both counts are exact.
+    winner. There are two ways in which w can lose. Both counts are exact.
 
     *In the final* a rival r beats w once it has gained
 
         gap(r) = N(w, r) - N(r, w) + [w < r].
 
-    To get there, r may stay behind one class e. If k parts are made to rank r first,
-    every class c other than r and e must lose
+    To reach the final, r may stay behind one class e. If k parts are changed to rank r
+    first, every class c other than r and e must lose
 
         need(c) = max(0, n(c) + [c < r] - n(r) - k)
 
-    of its first votes. Of the parts that rank c first, L(c) prefer w to r: they gain 2
-    each in the final, and the others nothing. Parts that need not be taken from a
-    certain class can all be such that prefer w. Hence k is the smallest with
+    of its first votes. Of the parts that rank c first, L(c) prefer w to r. Changing one
+    of these gains 2 for r in the final, and changing another part gains nothing. Parts
+    that need not be taken from a certain class can all be chosen among those that
+    prefer w. Hence k is the smallest number with
 
         Σ need(c) <= k   and   2 (k - Σ max(0, need(c) - L(c))) >= gap(r)
 
-    for some e. Parts that fall silent give r no vote, so that k is 0 in need(c), which
-    must not exceed n(c); those that prefer w gain 1 each, and the others lose 1. With
+    for some e. A part that is made to abstain gives r no vote, so that k is 0 in
+    need(c), which must not exceed n(c). For each such part that preferred w, r gains 1,
+    and for each other one it loses 1. With
 
         short = gap(r) + Σ max(0, need(c) - L(c)) - Σ min(need(c), L(c))
 
     it takes Σ need(c) + max(0, short) of them, for the best e, provided that so many
     prefer w: gap(r) + Σ max(0, need(c) - L(c)) <= N(w, r).
 
-    *Before the final* two rivals r and s push w out once they have gained lead(r) and
-    lead(s), where lead(c) = n(w) - n(c) + [w < c]. A vote of w's that goes to one of
-    them gains 2 for it and 1 for the other, so it takes
+    *Before the final* two rivals r and s keep w out of it once they have gained lead(r)
+    and lead(s), where lead(c) = n(w) - n(c) + [w < c]. A vote that moves from w to one
+    of them gains 2 for it and 1 for the other, so it takes
 
         max(⌈(lead(r) + lead(s)) / 3⌉, ⌈lead(r) / 2⌉, ⌈lead(s) / 2⌉)
 
-    changes; or max(lead(r), lead(s)) parts that fall silent, if w has so many votes.
+    changes, or max(lead(r), lead(s)) parts that abstain, if w has so many votes.
 
     Parameters
     ----------
     worth : array of int of shape (n_samples, n_classes)
-        Votes in the final; 0 for classes that are not in it.
+        Numbers of votes in the final, 0 for classes that are not in it.
     first : array of int of shape (n_samples, n_classes)
         n(c).
     prefer : array of int of shape (n_samples, n_classes, n_classes)
@@ -113,7 +118,7 @@ class RunOff(Tally):
 
     @classmethod
     def of(cls, places: Places) -> RunOff:
-        """The vote of parts that give each class its place in a ranking."""
+        """The run-off of parts that rank the classes."""
         first, prefer = (places == 0).sum(axis=1), comparisons(places)
         finalists = np.argsort(-first, axis=1, kind="stable")[:, :2]
         rows, worth = np.arange(len(first)), np.zeros_like(first)
@@ -184,18 +189,18 @@ def majority(votes: NDArray[np.intp], n_classes: int) -> Tally:
 
 
 def pairwise(places: Places) -> Tally:
-    """A class is worth the number of parts that prefer it to its strongest rival."""
+    """The score of a class is how many parts prefer it to its strongest rival."""
     return Tally(comparisons(places).min(axis=2))
 
 
 def rankings(chances: Array) -> Places:
-    """The place of each class, 0 for the likeliest; equal ones keep their order."""
+    """The rank of each class, 0 for the most probable; ties keep their order."""
     order = np.argsort(-chances, axis=1, kind="stable")
     return np.argsort(order, axis=1).astype(np.int16)
 
 
 def comparisons(places: Places) -> Counts:
-    """How many parts prefer a to b, for all pairs; for a itself, how many vote."""
+    """How many parts prefer a to b, for all pairs; if a is b, how many parts vote."""
     n, _, k = places.shape
     found = np.zeros((n, k, k), dtype=np.intp)
     for place in np.moveaxis(places, 1, 0):
@@ -205,10 +210,10 @@ def comparisons(places: Places) -> Counts:
 
 
 def leads(worth: Counts, winner: Counts, own: Counts | None = None) -> Array:
-    """What each rival must gain on the winner to take its place; `inf` for itself.
+    """What each rival must gain to win in place of the winner; `inf` for the winner.
 
-    Rival r beats the winner w if it has more votes, or as many and comes first.
-    `own` are the votes of w against each rival, if they differ.
+    Rival r beats the winner w if its score is higher, or equal and r comes first. `own`
+    are the scores of w against each rival, if they differ between rivals.
     """
     own = _at(worth, winner) if own is None else own
     first = winner < np.arange(worth.shape[1])
@@ -218,10 +223,11 @@ def leads(worth: Counts, winner: Counts, own: Counts | None = None) -> Array:
 
 
 def median(answers: Array, fixed: float) -> Array:
-    """The median of the answers of each row, (n_samples, n_parts); NaN abstains.
+    """The median of the predictions for each row, which have (n_samples, n_parts).
 
-    Every number between the two middle ones is a median of an even number of answers.
-    Of these it is the nearest to a fixed number, as if that were one more answer.
+    A prediction of NaN means that the part abstains. Every number between the two
+    middle ones is a median of an even number of predictions. Of these the nearest to a
+    fixed number is taken, as if that were one more prediction.
     """
     n = (~np.isnan(answers)).sum(axis=1)
     extra = np.where(n % 2 == 0, fixed, np.nan)
@@ -230,14 +236,14 @@ def median(answers: Array, fixed: float) -> Array:
 
 
 def interval(y: ArrayLike, tolerance: ArrayLike, n: int) -> tuple[Array, Array]:
-    """Least and greatest answer that is right, for each of n rows."""
+    """The smallest and the largest prediction that is right, for each of n rows."""
     y, tolerance = (np.asarray(part, dtype=np.float64) for part in (y, tolerance))
     if y.shape != (n,) or not np.isfinite(y).all():
-        raise ValueError(f"y must hold a finite number for each of the {n} rows.")
+        raise ValueError(f"y must have a finite number for each of the {n} rows.")
     if tolerance.shape not in ((), (n,)) or not np.all(tolerance >= 0):
         raise ValueError(
-            f"tolerance must be a number, or one for each of the {n} rows, and must "
-            "not be negative."
+            f"tolerance must be a number, or one number for each of the {n} rows, and "
+            "must not be negative."
         )
     return y - tolerance, y + tolerance
 
@@ -245,15 +251,17 @@ def interval(y: ArrayLike, tolerance: ArrayLike, n: int) -> tuple[Array, Array]:
 def median_budgets(
     answers: Array, fixed: float, low: Array, high: Array
 ) -> tuple[Array, Array]:
-    """How many answers must change, or be lost, before `median` leaves [low, high].
+    """How many predictions must change, or be lost, before `median` leaves [low, high].
 
-    It is above if more than half of the n answers are, or just half of them and the
-    fixed number: a vote between two, which those that are not above win by
+    The median is above `high` if more than half of the n predictions are, or exactly
+    half of them and the fixed number. This is a vote between two classes, which the
+    predictions that are not above win by
 
-        lead = n - 2 above + [fixed is not above],
+        lead = n - 2 above + [fixed is not above].
 
-    so that a change takes ⌈lead / 2⌉ answers, and a loss takes lead, if n - above are
-    so many. The same holds below. Where the median is outside already, both are 0.
+    So ⌈lead / 2⌉ predictions must change, or `lead` must be lost, which is possible if
+    n - above are so many. The same holds below `low`. If the median is outside already,
+    both numbers are 0.
     """
     n = (~np.isnan(answers)).sum(axis=1)
     changes, deletions = np.full((2, len(n)), np.inf)
@@ -270,7 +278,7 @@ def median_budgets(
 
 
 def _but_one(each: Counts) -> Counts:
-    """Sums over classes, for each class that may be left out."""
+    """Sums over all classes but one, for each class that is left out."""
     return each.sum(axis=1, keepdims=True) - each
 
 

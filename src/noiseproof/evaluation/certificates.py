@@ -245,8 +245,9 @@ def _attack(values: Any, groups: Any, attack: Any) -> tuple[Attack, Any]:
     search = _SEARCHES.get(getattr(attack, "smallest_change", None))
     if search is None:
         raise TypeError(
-            "certify knows the smallest change for the attacks FeatureDeletion, "
-            f"FeatureScaling and NormBall; got {type(attack).__name__}."
+            "certify needs an attack whose smallest change it can find: "
+            "FeatureDeletion, FeatureScaling, NormBall, or one with the class "
+            f"attribute smallest_change; got {type(attack).__name__}."
         )
     return attack, search
 

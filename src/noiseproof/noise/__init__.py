@@ -1,4 +1,4 @@
-"""Noise: what may happen to a feature, on average, after training."""
+"""Noise: what may happen to features after training, at random."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOISES: dict[str, type[Noise]] = {
     "laplace": Laplace,
     "poisson": Poisson,
 }
-# these have no mean to train with, so the Dropout estimators cannot take them
+# missing values have no mean to train with, so the Dropout estimators refuse these
 MISSINGNESS: dict[str, type[Missingness]] = {
     "missing": Missing,
     "like": MissingLike,

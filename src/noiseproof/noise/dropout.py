@@ -1,4 +1,4 @@
-"""Dropout: a feature is lost, or scaled up to make up for the losses."""
+"""Dropout: a feature is set to zero, or scaled up to keep its mean."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import Array
 from noiseproof.noise.base import Cumulants, GroupedNoise, Noise, VarianceLaw
 
-_LEAST, _MOST = 0.05, 0.5  # automatic rates: of many rows, and of many features
+_LEAST, _MOST = 0.05, 0.5  # automatic rates for many rows, and for many features
 
 
 @shared_docs
 class Dropout(GroupedNoise):
-    """Each feature is 0 with probability q, else x / (1 - q).
+    """Set each feature to 0 with probability q, and to x / (1 - q) otherwise.
 
-    Variance q / (1 - q) x² (Chen et al. 2014, "Experiments"; the same without the
-    stray 1/2 of Wager et al. 2013 eq. 9); cumulant function
+    The variance is q / (1 - q) x² (Chen et al. 2014, "Experiments"; Wager et al. 2013,
+    eq. 9, has a factor of 1/2 too much). The cumulant function is
     log(q + (1 - q) exp(t x / (1 - q))).
 
-    With groups the features of a group are lost together: the score w·x~ then has the
-    variance Σ_g q_g / (1 - q_g) (Σ_{d in g} w_d x_d)², and each feature has the same
-    law as without groups.
+    With groups the features of a group are set to zero together. The variance of the
+    score w·x~ is then Σ_g q_g / (1 - q_g) (Σ_{d in g} w_d x_d)². The distribution of a
+    single feature is the same as without groups.
 
     Parameters
     ----------
     rate : float, array of shape (n_features,) or (n_groups,), dict or "auto"
-        Probability q of losing the feature, in [0, 1), by default 0.5. With groups
-        there may be one for each group, in their order, if every feature is in a group;
-        one for each feature must be the same within a group. A dictionary gives rates
-        by the names of features (or of groups); the others are never lost. "auto" is
-        0.05 + 0.45 d / (n + d) for n rows of d features, when a model is fitted: little
-        where rows are many, for there noise costs accuracy on clean rows, and about a
-        half where features are many, as words are, for there it helps.
+        Probability q of setting a feature to zero, in [0, 1), by default 0.5. An array
+        has one rate for each feature, the same for all features of a group. If every
+        feature is in a group, it may have one rate for each group instead. A dictionary
+        gives the rates of named features (or groups), and all others are never set to
+        zero. "auto" means 0.05 + 0.45 d / (n + d) for n rows of d features, which is
+        computed in the `fit` of a model. With many rows this is a low rate, since there
+        noise costs accuracy on clean rows. With many features, such as words, it is
+        about 0.5, since there noise improves accuracy.
     {groups}
 
     See Also
     --------
-    Missing : Writes NaN in place of zero.
-    Gaussian : Measurement errors.
-    noiseproof.DropoutSVC : Trains with a noise.
+    Missing : Makes values missing (NaN) instead of zero.
+    Gaussian : Adds measurement errors.
+    noiseproof.DropoutSVC : Trains with noise.
 
     {References: Chen 2014, Wager 2013}
 
@@ -68,18 +69,18 @@ class Dropout(GroupedNoise):
         self.groups = groups
 
     def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
-        """The noise with its rate, one rate per feature, and a label per feature."""
+        """The noise with numeric rates, and with a group label for each feature."""
         if isinstance(self.rate, str) and n_rows is not None:
             return self.at(auto_rate(n_rows, len(features))).on(features)
         return super().on(features, n_rows)
 
     @property
     def level(self) -> float | Array:
-        """The rate as float or array."""
+        """The rate, as a float or an array."""
         if isinstance(self.rate, str):
             raise ValueError(
-                "Dropout.rate='auto' depends on the number of rows, so it is for "
-                "models that are fitted on all of them at once; give a rate here."
+                "Dropout.rate='auto' depends on the number of rows, so it can only be "
+                "used by models that are fitted on all rows at once; pass a number."
             )
         return super().level
 
@@ -103,7 +104,9 @@ class Dropout(GroupedNoise):
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
         if isinstance(self.rate, str):
             if self.rate != "auto":
-                raise ValueError(f"Dropout.rate must be a rate or 'auto'; got {self}.")
+                raise ValueError(
+                    f"Dropout.rate must be a number or 'auto'; got {self.rate!r}."
+                )
             if n_features is None:
                 return
         super().check(n_features, minimum)
@@ -111,15 +114,15 @@ class Dropout(GroupedNoise):
             return
         if np.any(np.asarray(self.level) >= 1):
             raise ValueError(
-                f"Dropout.rate must be in [0, 1); got {self.rate!r}: a feature that is "
-                "always lost should be removed from X."
+                f"Dropout.rate must be in [0, 1); got {self.rate!r}. Instead of a rate "
+                "of 1, remove the feature from X."
             )
 
 
 class _DropoutCumulants(Cumulants):
     """log(q + (1 - q) exp(s / (1 - q))) / sharers at scores s, and derivatives.
 
-    Each is computed when it is asked for, since a pass over the data needs one or two.
+    Each is computed on first use, since a pass over the data needs only one or two.
     """
 
     def __init__(self, q: Any, x: Array, scores: Array, sharers: Any = 1.0):
@@ -136,7 +139,7 @@ class _DropoutCumulants(Cumulants):
 
     @cached_property
     def _kept(self) -> Array:
-        """Probability of "kept" under the tilted law."""
+        """Probability of keeping the feature under the tilted distribution."""
         larger = self._log_kept >= self._log_lost
         return np.where(larger, 1.0, self._rarer) / (1 + self._rarer)
 
@@ -155,15 +158,15 @@ class _DropoutCumulants(Cumulants):
 
 
 def auto_rate(n: float, d: int) -> float:
-    """A dropout rate for n rows of d features, which hurts little and helps much.
+    """The dropout rate "auto" for n rows of d features; see `Dropout`.
 
-    Rows with weights count as many as they weigh.
+    n is the sum of the weights of the rows.
     """
     return round(_LEAST + (_MOST - _LEAST) * d / max(n + d, 1), 3)
 
 
 def as_noise(noise: Any) -> Noise:
-    """Noise object from a rate, "auto", rates by name, a noise or None (no noise)."""
+    """Convert a rate, "auto", rates by name, a noise or None (no noise) to a noise."""
     if noise is None:
         return Dropout(0.0)
     if isinstance(noise, Mapping) or (isinstance(noise, str) and noise == "auto"):
@@ -173,7 +176,7 @@ def as_noise(noise: Any) -> Noise:
     if isinstance(noise, Noise):
         return noise
     raise TypeError(
-        "noise must be a number (a dropout rate), 'auto', rates by the names of "
-        "features, None or a noise object such as noiseproof.noise.Gaussian(0.1); got "
-        f"{noise!r}."
+        "noise must be a number (a dropout rate), 'auto', a dictionary from names of "
+        "features to rates, None, or a noise object such as "
+        f"noiseproof.noise.Gaussian(0.1); got {noise!r}."
     )

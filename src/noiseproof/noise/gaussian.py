@@ -1,4 +1,4 @@
-"""Gaussian noise: a measurement error of known size."""
+"""Gaussian noise: measurement errors of a known size."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 @shared_docs
 class Gaussian(Noise):
-    """Gaussian errors: x~ = x + s e with e standard normal.
+    """Add Gaussian errors: x~ = x + s e, where e is standard normal.
 
-    Variance s²; cumulant function t x + s² t² / 2.
+    The variance is s², and the cumulant function is t x + s² t² / 2.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ class Gaussian(Noise):
 
     See Also
     --------
-    Laplace : Heavier tails.
-    Dropout : Features that are lost.
+    Laplace : Adds errors with heavier tails.
+    Dropout : Sets features to zero at random.
 
     {References: Maaten 2013}
 

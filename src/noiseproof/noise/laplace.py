@@ -12,9 +12,10 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 @shared_docs
 class Laplace(Noise):
-    """Laplace errors: x~ = x + s e with e of density exp(-abs(e)) / 2.
+    """Add Laplace errors: x~ = x + s e, where e has the density exp(-abs(e)) / 2.
 
-    Variance 2 s²; cumulant function t x - log(1 - s² t²), finite for abs(s t) < 1.
+    The variance is 2 s², and the cumulant function is t x - log(1 - s² t²), which is
+    finite for abs(s t) < 1.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ class Laplace(Noise):
 
     See Also
     --------
-    Gaussian : Lighter tails.
+    Gaussian : Adds errors with lighter tails.
 
     {References: Maaten 2013}
 

@@ -1,4 +1,4 @@
-"""Values go missing, and one knows it: at random, by another value, or by their own."""
+"""Values are missing (NaN): at random, by another value, or by their own value."""
 
 from __future__ import annotations
 
@@ -11,62 +11,62 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, Container, contain
 from noiseproof.noise.missingness import Draw, RatedMissingness, below_one
 
-_ODDS = 100.0  # of the largest value to be missing, by those of the smallest
+_ODDS = 100.0  # odds ratio of being missing between the largest and the smallest value
 _HOW = {
     "mcar": "",
     "mar": ", more often where another column is large",
     "mnar": ", more often where they are large",
 }
 _BY_ROW = ", or less, at a rate of each row"
-_NEVER = 2.0  # no rate is as large
+_NEVER = 2.0  # larger than any rate
 
 
 @shared_docs
 class Missing(RatedMissingness):
-    """Values are missing (NaN) at some rate, and the others stay as they are.
+    """Make values missing (NaN) at some rate, and leave the others as they are.
 
-    For `CorruptedCopies` around models that take NaN, such as boosted trees, which so
-    learn where rows with missing values belong, and for curves, contests and
-    recommendations. The Dropout estimators refuse it: to them a missing feature adds
-    nothing, which is what `Dropout` trains for.
+    Use it to train models that accept NaN, such as boosted trees, on copies with
+    missing values (see `CorruptedCopies`), and to evaluate models in curves, contests
+    and recommendations. The Dropout estimators refuse it. To them a missing feature
+    adds nothing to the score, which is what `Dropout` trains for.
 
-    With `mechanism="mar"` or `"mnar"` the probability depends on the rank of a driving
-    value in its column: with u from 0 (the smallest value) to 1 (the largest), and a
-    rate q, the odds of being missing are
+    With `mechanism="mar"` or `"mnar"` the probability of being missing depends on the
+    rank of a *driving* value in its column. For a relative rank u, from 0 (the smallest
+    value) to 1 (the largest), and a rate q, the odds of being missing are
 
         100^(u - 1/2) (100^q - 1) / (100^(1/2) - 100^(q - 1/2)).
 
-    So they are 100 times as high for the largest value as for the smallest, and the
-    mean probability over a column is exactly q. Equal values share their ranks: their
-    probability is the mean over them. Text is ordered alphabetically, and ordered
-    categories by their order. Where the driving value is missing itself the probability
-    is q.
+    So the odds are 100 times as high for the largest value as for the smallest, and the
+    mean probability over a column is exactly q. Equal values have the same probability,
+    the mean over their ranks. Text is ordered alphabetically, and ordered categories by
+    their order. If the driving value is missing itself, the probability is q.
 
     Parameters
     ----------
     rate : float, array of shape (n_features,) or (n_groups,), or dict, default=0.5
-        Share of the values that is missing, in [0, 1], or one for each column. With
-        groups there may be one for each group, if every feature is in one; one for each
-        feature must be the same within a group. A dictionary gives rates by the names
-        of columns (or of groups); the others are never missing. In a curve the level is
-        the largest of these rates, and the others are in proportion.
+        Share of the values that is missing, in [0, 1]. An array has one rate for each
+        feature, the same for all features of a group. If every feature is in a group,
+        it may have one rate for each group instead. A dictionary gives the rates of
+        named columns (or groups), and all others are never missing. With several rates
+        the level of a curve is the largest rate, and the other rates are proportional.
     {groups}
     mechanism : {"mcar", "mar", "mnar"}, default="mcar"
-        "mcar" (missing completely at random): nothing else matters. "mar" (missing at
-        random): one column drives all others and is never missing itself. It is drawn
-        anew for each draw, from the columns of rate 0 if there are any, and rather from
-        those that vary and are complete. "mnar" (missing not at random): the value
-        itself drives. With groups the mean rank of its values counts for a group.
+        What determines which values are missing. "mcar" (missing completely at random):
+        chance alone. "mar" (missing at random): the value of another column, which
+        drives all columns and is never missing itself. It is chosen at random for each
+        draw, among the columns of rate 0 if there are any, with preference for columns
+        that vary and are complete. "mnar" (missing not at random): the value itself.
+        For a group, the mean rank of its values is used.
     by_row : bool, default=False
-        Whether each row has a rate of its own, drawn evenly between 0 and `rate`.
-        Models that are trained on such copies meet rows that miss little and rows that
-        miss much.
+        Whether each row has a rate of its own, drawn uniformly between 0 and `rate`.
+        Models that are trained on such copies learn from rows with few and with many
+        missing values.
 
     See Also
     --------
-    MissingLike : The patterns of other rows.
-    Outages : Columns fail over many rows in turn.
-    Dropout : Zero in place of NaN.
+    MissingLike : Copies the patterns of missing values of other rows.
+    Outages : Makes columns missing for many consecutive rows.
+    Dropout : Sets features to zero instead of NaN.
     noiseproof.CorruptedCopies : Trains on copies with missing values.
     noiseproof.evaluation.robustness_curve : Scores models at several rates.
 
@@ -84,7 +84,7 @@ class Missing(RatedMissingness):
     [0.3, 0.1, 0.5]
     """
 
-    # also of noises saved before there were others
+    # defaults for objects saved by older versions, which lack these attributes
     mechanism: str = "mcar"
     by_row: bool = False
 
@@ -116,7 +116,7 @@ class Missing(RatedMissingness):
         n, d = rows.table_shape
         groups = self.group_labels(d)
         if groups is not None:
-            # a table with a column per group, whose values are missing one by one
+            # draw for a table with one column for each group
             alike = np.broadcast_to(0.0, (n, int(groups.max()) + 1))
             table = alike if self.mechanism == "mcar" else rows.standing(groups)
             rates = self._by_group(groups)
@@ -129,7 +129,7 @@ class Missing(RatedMissingness):
         )
 
     def _by_group(self, groups: NDArray[np.intp]) -> Any:
-        """The rate, or that of each group."""
+        """The rate, or the rate of each group."""
         own, first = self.level, np.unique(groups, return_index=True)[1]
         return own if isinstance(own, float) else own[first]
 
@@ -138,13 +138,14 @@ class Missing(RatedMissingness):
         reached = self._reached_by_values(rows, rng)
         if not self.by_row:
             return reached
-        # a row with the share u of the rate misses what others miss at u times the rate
+        # a row whose own rate is u times the rate misses what other rows miss at that
+        # lower rate
         shares = 1.0 - rng.random(len(rows.starts()) - 1)
         of_row = np.repeat(shares, np.diff(rows.starts())).reshape(rows.shape)
         return np.asarray(reached / of_row)
 
     def _reached_by_values(self, rows: Container, rng: np.random.Generator) -> Array:
-        """The rate above which each entry is missing, if rows have one rate."""
+        """The rate above which each entry is missing, if all rows have one rate."""
         if self.mechanism == "mcar":
             return rng.random(rows.shape)
         found = np.empty(rows.shape)
@@ -171,7 +172,7 @@ class Missing(RatedMissingness):
         return int(order[0])
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
-        """Raise one clear sentence if rates, groups and features do not fit."""
+        """Raise an error if the rates, groups and features do not fit together."""
         if self.mechanism not in _HOW:
             raise ValueError(
                 "Missing.mechanism must be 'mcar', 'mar' or 'mnar'; got "
@@ -183,20 +184,20 @@ class Missing(RatedMissingness):
         super().check_rows(rows)
         if self.mechanism == "mcar":
             return
-        rows.column(0)  # refuses images
+        rows.column(0)  # raises an error for images
         d = rows.table_shape[1]
         groups = self.group_labels(d)
         if self.mechanism == "mar" and (d if groups is None else groups.max() + 1) < 2:
             raise ValueError(
-                "Missing.mechanism='mar' needs another column, or group of columns, "
-                "which stays observed; X has one only."
+                "Missing.mechanism='mar' needs at least two columns, or groups of "
+                "columns, of which one stays observed; X has only one."
             )
 
 
 def _rate_reached(place: Array, chance: Array) -> Array:
-    """The rate at which the probability of a value at this rank rises to the chance.
+    """The rate q at which a value of this rank is missing with probability `chance`.
 
-    The inverse in q of what the docstring of `Missing` says.
+    This is the inverse, in q, of the formula in the docstring of `Missing`.
     """
     odds, root = chance / (1 - chance) * _ODDS ** (0.5 - place), np.sqrt(_ODDS)
     return below_one(np.log((1 + odds * root) / (1 + odds / root)) / np.log(_ODDS))

@@ -12,25 +12,28 @@ from noiseproof.noise.missingness import Draw, Mask, Missingness
 
 
 class MissingLike(Missingness):
-    """Each row misses what a row of another table misses, drawn with replacement.
+    """Make values missing with the patterns of the rows of another table.
 
-    So columns that are missing together there are missing together here, whatever the
-    reason. The patterns are independent of the values of X, and of its order.
+    Each row of X gets the pattern of missing values of a row of the other table, drawn
+    with replacement. So columns that are missing together in that table are missing
+    together in X, whatever the reason. The patterns are independent of the values and
+    of the order of X.
 
     Parameters
     ----------
     rows : array or data frame of shape (m, n_features), default=None
-        Rows with missing values (NaN), such as yesterday's batch. True and False mark
-        missing and observed values: pass `batch.isna()` to keep no values of the batch.
-        Columns of data frames are matched by name. A column of X that the rows do not
-        have is missing in all of them, and their other columns do not matter.
+        Rows with missing values (NaN), such as yesterday's batch. Pass a table of True
+        (missing) and False (observed), such as `batch.isna()`, if the object should not
+        contain the values of the batch. Columns of data frames are matched by name. A
+        column of X that `rows` does not have is always missing, and additional columns
+        of `rows` are ignored.
     share : float, default=1.0
-        Share of the rows of X that get a pattern; the others stay as they are. It is
-        the level of a curve.
+        Share of the rows of X that get a pattern. The others stay as they are. This is
+        the level in a curve.
 
     See Also
     --------
-    Missing : Values that are missing one by one, at given rates.
+    Missing : Makes values missing at given rates.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class MissingLike(Missingness):
         return "share of rows with missing values as in the rows given"
 
     def on(self, features: Sequence[Any], n_rows: float | None = None) -> Self:
-        """The noise with one pattern per row, for these features in this order."""
+        """The noise with patterns for these features in this order."""
         gone = _missing(self.rows)
         place = {name: j for j, name in enumerate(getattr(self.rows, "columns", ()))}
         unnamed = all(str(f) in (str(j), f"x{j}") for j, f in enumerate(features))
@@ -67,12 +70,12 @@ class MissingLike(Missingness):
         elif place and not unnamed:
             raise ValueError(
                 "MissingLike.rows has none of the columns of X, such as "
-                f"{features[0]!r}."
+                f"{features[0]!r}; use the same names of columns."
             )
         return type(self)(gone, self.share)
 
     def at(self, level: Any) -> Self:
-        """The same patterns for another share of the rows, which are not copied."""
+        """The same patterns for another share of the rows. Patterns are not copied."""
         return type(self)(self.rows, level)
 
     def mean_share(self, level: float) -> float:
@@ -92,7 +95,7 @@ class MissingLike(Missingness):
         return at
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
-        """Raise one clear sentence if the rows do not fit the features."""
+        """Raise an error if the rows do not fit the features."""
         super().check(None, minimum)
         if np.ndim(self.share) or self.share > 1:
             raise ValueError(
@@ -101,17 +104,17 @@ class MissingLike(Missingness):
         d = _missing(self.rows).shape[1]
         if n_features not in (None, d):
             raise ValueError(
-                f"MissingLike.rows has {d} columns and X has {n_features}; name the "
-                "columns of both, by data frames, or give as many."
+                f"MissingLike.rows has {d} columns and X has {n_features}; pass data "
+                "frames with column names, or the same number of columns."
             )
 
 
 def _missing(rows: Any) -> Mask:
-    """Which values of these rows are missing, or one clear sentence."""
+    """Which values of these rows are missing, or an error if this is not a table."""
     if rows is None or density(rows) is not None:
         raise TypeError(
-            "MissingLike.rows must be a table with missing values, as an array or a "
-            f"data frame; got {'none' if rows is None else 'a sparse matrix'}."
+            "MissingLike.rows must be an array or a data frame with missing values; "
+            f"got {'None' if rows is None else 'a sparse matrix'}."
         )
     if np.ndim(rows) != 2 or not len(rows):
         raise ValueError(
@@ -123,6 +126,6 @@ def _missing(rows: Any) -> Mask:
     array = np.asarray(rows)
     if array.dtype == bool:
         return array
-    if array.dtype == object:  # None, too, where polars has a null
+    if array.dtype == object:  # a missing value is NaN or, from polars, None
         return np.array([[x is None or x != x for x in row] for row in array])
     return np.asarray(array != array)

@@ -1,4 +1,4 @@
-"""What every noise that makes values missing answers."""
+"""The base classes of noise that makes values missing."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 class Missingness(Noise):
-    """Base class of noise that makes values missing (NaN) and leaves the rest alone.
+    """Base class of noise that makes values missing (NaN) and leaves the others alone.
 
-    Subclasses override `draw`. Missing values have no mean, so there are no moments to
-    train with: `CorruptedCopies` and the evaluation take such noise, and the Dropout
-    estimators refuse it.
+    Subclasses override `draw`. The Dropout estimators refuse such noise, since missing
+    values have no mean or variance to train with. `CorruptedCopies` and the functions
+    of `noiseproof.evaluation` accept it.
     """
 
     makes_missing: ClassVar[bool] = True
-    is_additive = True  # as additive noise, it would fill the zeros of a sparse matrix
+    is_additive = True  # like additive noise, it would change zeros of a sparse matrix
     _levels: ClassVar[tuple[float, ...]] = (
         0,
         0.1,
@@ -43,45 +43,45 @@ class Missingness(Noise):
 
     @property
     def label(self) -> str:
-        """What the level means, in the words of an axis."""
+        """Description of the level, for the axis of a plot."""
         raise NotImplementedError
 
     @property
     def own_level(self) -> float:
-        """The level of a curve at which the noise is as it was given."""
+        """The level in a curve that corresponds to the noise itself."""
         level = getattr(self, self.level_name)
         return float(np.max([*level.values()] if isinstance(level, Mapping) else level))
 
     @property
     def rows_alone(self) -> bool:
-        """Whether each row has a draw of its own, independent of the others."""
+        """Whether rows are drawn independently of each other."""
         return True
 
     def mean_share(self, level: float) -> float:
-        """The share of all values that is missing at a level of a curve."""
+        """The share of all values that is missing at a level in a curve."""
         raise NotImplementedError
 
     def draw(self, rows: Container, rng: np.random.Generator) -> Draw:
-        """One draw: a function from a level to the entries that are missing there.
+        """Draw at random: a function from a level to the mask of missing entries.
 
-        What is missing at a level is missing at all higher levels.
+        Entries that are missing at a level are missing at all higher levels.
         """
         raise NotImplementedError
 
     def check_rows(self, rows: Container) -> None:
-        """Raise one clear sentence if the noise cannot act on these rows."""
+        """Raise an error if the noise does not suit these rows."""
         self.check(rows.table_shape[1])
 
     def sample(self, X: Any, rng: np.random.Generator | int | None = None) -> Any:
-        """One copy of `X` with missing values, in the same container.
+        """Return a copy of `X` with missing values, in the same container.
 
-        A data frame may hold words. A sparse matrix is refused: its zeros would have to
-        be stored to be missing.
+        A data frame may have text columns. Sparse matrices are refused, since missing
+        zeros would have to be stored.
         """
         if density(X) is not None:
             raise TypeError(
-                f"{type(self).__name__} noise would fill every zero of a sparse "
-                "matrix; pass X.toarray() if it fits in memory."
+                f"{type(self).__name__} noise would replace every zero of a sparse "
+                "matrix; pass X.toarray() if it fits into memory."
             )
         named = hasattr(X, "columns")
         table = X if named else np.atleast_2d(X)
@@ -102,15 +102,15 @@ class Missingness(Noise):
 
 
 class RatedMissingness(Missingness, GroupedNoise):
-    """Each column, or group of columns, is missing at a rate.
+    """Base class of noise that makes columns, or groups of columns, missing at a rate.
 
-    With several rates the level of a curve is the largest of them, and the others are
-    in proportion.
+    With several rates the level in a curve is the largest rate, and the other rates are
+    proportional.
     """
 
     @property
     def _how(self) -> str:
-        """The end of the label."""
+        """The last part of the label."""
         return ""
 
     @property
@@ -123,14 +123,14 @@ class RatedMissingness(Missingness, GroupedNoise):
         return float(np.mean(self._rates(level)))
 
     def _rates(self, level: float) -> Any:
-        """The rate, or that of each feature, at a level of a curve."""
+        """The rate, or the rate of each feature, at a level in a curve."""
         own = self.level
         return level if isinstance(own, float) else own * (level / (own.max() or 1.0))
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
-        """Raise one clear sentence if rates, groups and features do not fit."""
+        """Raise an error if the rates, groups and features do not fit together."""
         super().check(n_features, minimum)
-        if isinstance(self.rate, Mapping):  # each of them was checked
+        if isinstance(self.rate, Mapping):  # each rate has been checked
             return
         if np.any(np.asarray(self.level) > 1):
             name = type(self).__name__
@@ -138,11 +138,12 @@ class RatedMissingness(Missingness, GroupedNoise):
 
 
 def below_one(chances: ArrayLike) -> Array:
-    """The same, but never 1 by rounding, so that all are below a level of 1."""
+    """Probabilities that rounding cannot make 1, so that all are below a level of 1."""
     return np.minimum(chances, _BELOW_ONE)
 
 
 _NO_MOMENTS = (
-    "{} writes NaN, which has no mean to train with; use it with CorruptedCopies, "
-    "or Dropout here: to this estimator a missing feature adds nothing."
+    "{} makes values missing, so there is no mean or variance to train with; use "
+    "Dropout instead (to this estimator a missing feature adds nothing), or use this "
+    "noise with CorruptedCopies."
 )

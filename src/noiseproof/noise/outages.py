@@ -1,4 +1,4 @@
-"""Columns fail for many rows in turn, and come back."""
+"""Columns are missing for many consecutive rows, and come back."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from noiseproof._docs import shared_docs
 from noiseproof._rows import Array, Container
 from noiseproof.noise.missingness import Draw, Mask, RatedMissingness
 
-_BITS = 32  # of a random number
+_BITS = 32  # bits of a random number
 
 
 @shared_docs
 class Outages(RatedMissingness):
-    """Columns, or groups of them, are missing for a number of rows in turn.
+    """Make columns, or groups of columns, missing for many consecutive rows.
 
-    Rows are in the order of time. Each column (or group) is a chain of two states by
-    itself: it fails with some probability per row, and returns with probability
-    1 / length, so an outage lasts `length` rows on average. The probability to fail is
-    rate / (1 - rate) / length; then the share of rows without the column is `rate` from
-    the first row on. If the rate is above 1 - 1 / length there is less than one row
-    between two outages; then rows are independent, and an outage lasts 1 / (1 - rate)
-    rows on average.
+    Rows are in the order of time. Each column (or group) is an independent Markov chain
+    with two states, working and failed. From one row to the next a failed column
+    returns with probability 1 / length, so an outage lasts `length` rows on average. A
+    working column fails with probability rate / (1 - rate) / length, so the share of
+    rows in which the column is missing is `rate`, from the first row on. A rate above
+    1 - 1 / length would leave less than one row between two outages. Rows are then
+    independent, and an outage lasts 1 / (1 - rate) rows on average.
 
-    A model that answers row by row has the same mean score whatever the length: it is
-    the spread from one draw to the next that grows with it.
+    For a model that predicts each row by itself, the mean score does not depend on the
+    length of outages, but its spread over repeated draws grows with the length.
 
     Parameters
     ----------
     rate : float, array of shape (n_features,) or (n_groups,), or dict, default=0.1
-        Share of the rows in which a column is missing, in [0, 1], or one for each
-        column, as for `Missing`.
+        Share of the rows in which a column is missing, in [0, 1]. There may be several
+        rates, as for `Missing`.
     length : float, default=24
         Mean number of rows of an outage, at least 1.
     {groups}
 
     See Also
     --------
-    Missing : Values that are missing one by one.
+    Missing : Makes single values missing.
     noiseproof.evaluation.robustness_curve : Scores models at several rates.
 
     Examples
@@ -92,7 +92,7 @@ class Outages(RatedMissingness):
         return at
 
     def check(self, n_features: int | None = None, minimum: float = 0.0) -> None:
-        """Raise one clear sentence if rates, groups and features do not fit."""
+        """Raise an error if the rates, groups and features do not fit together."""
         if not (isinstance(self.length, Real) and 1 <= self.length < np.inf):
             raise ValueError(
                 "Outages.length must be a number of rows, at least 1; got "
@@ -105,28 +105,29 @@ class Outages(RatedMissingness):
         d = rows.table_shape[1]
         if rows.shape != rows.table_shape and self.group_labels(d) is None:
             raise ValueError(
-                "Outages need a table of rows and columns, or groups of the columns of "
-                "a sparse matrix."
+                "Outages need an array or a data frame with two dimensions; for a "
+                "sparse matrix pass groups of its columns."
             )
 
 
 def _chain(n: int, length: float, rng: np.random.Generator) -> Array:
-    """The rate above which a column is missing in each row, of chains at all rates.
+    """The rate above which a column is missing in each row, for chains at all rates.
 
-    One random number v per row moves the chains at all rates at once. They are missing
-    in the next row if v is below 1 - 1/length where they are missing now, and below
-    rate / (1 - rate) / length where they are not; both limits are the rate itself where
-    that is above 1 - 1/length. The chains so stay nested, and the lowest rate that is
-    missing follows by one rule: it is v itself if v is at least 1 - 1/length; if not,
-    the smaller of the lowest rate of the row before and v length / (1 + v length).
+    One random number v for each row drives the chains at all rates. A chain that is
+    missing now is missing in the next row if v is below 1 - 1/length. A chain that is
+    not missing now is missing in the next row if v is below rate / (1 - rate) / length.
+    If the rate is above 1 - 1/length, both limits are the rate itself. So chains stay
+    nested: what is missing at a rate is missing at all higher rates. The lowest rate
+    that is missing is v itself if v is at least 1 - 1/length. Otherwise it is the
+    smaller of the lowest rate of the previous row and v length / (1 + v length).
     """
     drawn = rng.integers(1 << _BITS, size=n)
     v = drawn / (1 << _BITS)
     anew = v >= 1 - 1 / length
     anew[:1] = True
     lowest = np.where(anew, v, v * length / (1 + v * length))
-    # a running minimum that begins anew: each begins below all before; whole numbers
-    # keep that exact
+    # a running minimum that restarts: each restart is shifted below all values before
+    # it, in integers, so that this is exact
     part = np.cumsum(anew) << _BITS
     whole = (lowest * (1 << _BITS)).astype(np.int64) - part
     return (np.minimum.accumulate(whole) + part) / (1 << _BITS)

@@ -1,4 +1,4 @@
-"""Poisson noise: counts that are drawn again around their value."""
+"""Poisson noise: counts are drawn again from a Poisson distribution."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from noiseproof.noise.base import Cumulants, Noise, VarianceLaw
 
 @shared_docs
 class Poisson(Noise):
-    """Poisson counts: x~ = s Poisson(x / s) for x >= 0.
+    """Draw counts again: x~ = s Poisson(x / s) for x >= 0.
 
-    Variance s x; cumulant function x (exp(s t) - 1) / s.
+    The variance is s x, and the cumulant function is x (exp(s t) - 1) / s.
 
     Parameters
     ----------
     scale : float or array of shape (n_features,), default=1.0
-        Size s of one count. Smaller counts average out: the noise vanishes as s -> 0.
+        Size s of one count. The noise vanishes as s -> 0.
 
     See Also
     --------
-    Gaussian : Measurement errors of one size.
+    Gaussian : Adds errors whose size does not depend on the value.
 
     {References: Maaten 2013}
 
@@ -44,7 +44,8 @@ class Poisson(Noise):
 
     def cumulants(self, x: Array, t: Array) -> Cumulants:
         s = self.level
-        # an infinite loss makes the solver step back; but a zero count stays zero
+        # the value may be infinite, which makes solvers take smaller steps; at x = 0 it
+        # is zero
         with np.errstate(over="ignore", invalid="ignore"):
             slope = np.where(x == 0, 0.0, x * np.exp(s * t))
             # (exp(u) - 1) / u with its limit 1, so that s = 0 means no noise

@@ -70,8 +70,8 @@ class Training:
     unjudged: str = ""
 
     def __repr__(self) -> str:
-        parts = [self.description, self.contest and repr(self.contest), self.verdict]
-        return "\n\n".join(filter(None, parts))
+        contest = "" if self.contest is None else repr(self.contest)
+        return "\n\n".join(filter(None, [self.description, contest, self.verdict]))
 
     @property
     def verdict(self) -> str:

@@ -1,8 +1,8 @@
-"""Objects that skops must not build, carried by a file as plain data.
+"""Objects that skops must not build, saved as plain data.
 
-Boosters of other libraries travel in their own text formats, and nearest neighbours
-without their compiled search trees, which are grown again from the rows. Whatever a
-file says about such an object is checked before compiled code gets to see it.
+Boosters of other libraries are saved in their own text formats. Nearest neighbours are
+saved without their compiled search trees, which are built again from the rows. The data
+of such an object are checked before they are passed to compiled code.
 """
 
 from __future__ import annotations

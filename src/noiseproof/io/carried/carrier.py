@@ -1,4 +1,4 @@
-"""The stand-in that a file holds, and how it takes and leaves its place in a model."""
+"""The stand-in for such an object in a file, and how the two replace each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ State = dict[str, Any]
 
 
 class Format(NamedTuple):
-    """How objects of a class become plain data, and are built from it again."""
+    """How objects of a class are converted to plain data, and built from it again."""
 
     write: Callable[[Any], State]
     read: Callable[[str, State], Any]
@@ -46,7 +46,9 @@ class Carrier:
     def restored(self) -> Any:
         """The object, if it is of a known kind and what is known about it is sound."""
         if self.kind not in FORMATS:
-            raise ValueError(f"{self.kind} is not among the kinds that are carried.")
+            raise ValueError(
+                f"{self.kind} is not a kind of object that a file may contain."
+            )
         package, _, name = self.kind.partition(".")
         try:
             return FORMATS[self.kind].read(name, self.state)
@@ -57,7 +59,7 @@ class Carrier:
 
 
 def carry(model: Any) -> Any:
-    """The model with carriers in it; the same one, if there is nothing to carry."""
+    """The model with carriers in place of such objects; itself if it has none."""
     found = {
         id(part): Carrier(kind, FORMATS[kind].write(part))
         for part in parts(model)
@@ -67,7 +69,7 @@ def carry(model: Any) -> Any:
 
 
 def restore(model: Any) -> Any:
-    """The model with objects in place of carriers; the same one, if it has none."""
+    """The model with objects in place of carriers; itself if it has none."""
     found = {
         id(part): part.restored() for part in parts(model) if type(part) is Carrier
     }

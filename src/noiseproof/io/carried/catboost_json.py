@@ -49,7 +49,7 @@ def read(name: str, state: dict[str, Any]) -> Any:
 
 
 def check(described: Any) -> Any:
-    """Refuse trees that do not fit together; values of all leaves in their order."""
+    """Values of all leaves in their order, after checking that trees fit together."""
     questions = _count_questions(described["features_info"])
     outputs, values = len(described["scale_and_bias"][1]), []
     require(outputs > 0 and not described.get("ctr_data"))

@@ -58,7 +58,7 @@ def read(name: str, state: dict[str, Any]) -> Any:
 
 
 def check(text: Any) -> None:
-    """Refuse a text that LightGBM would follow out of the arrays that it describes."""
+    """Raise an error if LightGBM would read outside of the arrays in this text."""
     good = isinstance(text, bytes) and text.startswith(b"tree\n")
     if not good or b"\0" in text or b"\r" in text:
         raise ValueError("the text of a booster is not LightGBM's.")
@@ -124,7 +124,7 @@ def _check_categories(tree: dict[str, str], categorical: NDArray[np.bool_]) -> N
 
 
 def _facts(lines: bytes) -> dict[str, str]:
-    """What `name=value` lines say; a name alone is a yes."""
+    """Parse lines `name=value`; a name alone means yes."""
     pairs = [line.partition("=") for line in lines.decode().strip("\n").split("\n")]
     facts = {name: value for name, _, value in pairs}
     require(len(facts) == len(pairs))
@@ -132,7 +132,7 @@ def _facts(lines: bytes) -> dict[str, str]:
 
 
 def _words(text: str) -> list[str]:
-    """What is between spaces; LightGBM knows no other white space."""
+    """Split at spaces; LightGBM knows no other white space."""
     return [word for word in text.split(" ") if word]
 
 

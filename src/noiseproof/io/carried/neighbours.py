@@ -1,4 +1,4 @@
-"""Nearest neighbours of scikit-learn: rows travel, the search tree is grown anew."""
+"""Nearest neighbours of scikit-learn: rows are saved, search trees built again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trees of all libraries have in common: a way down must end in a leaf."""
+"""Checks for the trees of all libraries: every path must end in a leaf."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BROKEN = "the trees of a booster do not fit together."
 
 
 def require(good: Any) -> None:
-    """Refuse a booster whose trees do not fit together."""
+    """Raise an error for a booster whose trees do not fit together."""
     if not good:
         raise ValueError(BROKEN)
 
 
 def check_nodes(left: Any, right: Any, feature: Any, d: int, n: int) -> None:
-    """Refuse nodes that lead out of a tree or back, or that ask for other features.
+    """Raise an error for nodes that lead outside of a tree or back, or ask for others.
 
     A child is a later one of these nodes, or negative: one of n leaves, counted from
     -1 down.

@@ -51,7 +51,7 @@ def read(name: str, state: dict[str, Any]) -> Any:
 
 
 def check(text: Any) -> None:
-    """Refuse a text that XGBoost would follow out of the arrays that it describes."""
+    """Raise an error if XGBoost would read outside of the arrays in this text."""
     learner = read_json(text)["learner"]
     facts, booster = learner["learner_model_param"], learner["gradient_booster"]
     d, classes, targets = (

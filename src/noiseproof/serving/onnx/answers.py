@@ -1,4 +1,4 @@
-"""What a model says about the rows of a graph, and links from scores to it."""
+"""The answers of a model in a graph, and links from scores to answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noiseproof.serving.onnx.rows import Rows
 
 @dataclass(frozen=True)
 class Answer:
-    """Values (n, c) that a method gives, and places (n,) of the predicted classes."""
+    """Values (n, c) that a method returns, and indices (n,) of predicted classes."""
 
     values: Tensor
     places: Tensor | None = None

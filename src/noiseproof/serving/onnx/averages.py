@@ -1,4 +1,4 @@
-"""Averages over missing values in a graph, as `AverageOverMissing` takes them."""
+"""Averages over missing values in a graph, as `AverageOverMissing` computes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SMALL = 1e-12  # added to eigenvalues, as a share of their sum
 
 
 def averaged(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
-    """`AverageOverMissing._answer`: complete rows as they are, others by averages."""
+    """`AverageOverMissing._answer`: the model for complete rows, else averages."""
     law, linear = model.conditional_, model.linear_
     if model.treatments_ is not None:
         return _treated(model, rows, method, ask)
@@ -49,7 +49,7 @@ def averaged(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
 
 
 def _treated(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
-    """`Treatments.answer`: several members, with weights by what is missing."""
+    """`Treatments.answer`: several members, weighted by which values are missing."""
     treated, law = model.treatments_, model.conditional_
     holes = codes_of(law.cells_, rows)[1]
     gaps, spare = holes.any(1), _typical_row(law, rows)
@@ -81,7 +81,7 @@ def _treated(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
 def _in_closed_form(
     model: Any, rows: Rows, method: str, ask: Ask, codes: Tensor, gaps: Tensor
 ) -> Answer:
-    """The mean of linear scores, or of probabilities that follow from them."""
+    """The mean of linear scores, or of the probabilities that follow from them."""
     linear, spare = model.linear_, _typical_row(model.conditional_, rows)
     n_scores = len(linear["coef"])
     by_link = method == "predict_proba"
@@ -120,8 +120,8 @@ def _by_draws(
 ) -> Answer:
     """`Averager._moments`: means of the answers for the draws of each row.
 
-    The model sees the complete rows and all draws at once. A row of which nothing is
-    observed gets what the whole distribution of training says, which is a constant.
+    The model gets the complete rows and all draws at once. A row without observed
+    values gets the average over the training distribution, which is a constant.
     """
     cells = law.cells_
     drawn = gaps & (~codes.isnan()).any(1)
@@ -153,7 +153,7 @@ def _by_draws(
 
 
 class _Groups:
-    """Kinds of rows, of which each row is one: masks (n,) and how many are true."""
+    """A partition of rows into kinds: masks (n,), and the number of rows of each."""
 
     def __init__(self, masks: Sequence[Tensor]):
         self.masks = masks
@@ -163,7 +163,7 @@ class _Groups:
         self.counts = [mask.cast(np.int64).sum(0) for mask in masks]
 
     def joined(self, values: Sequence[Tensor]) -> Tensor:
-        """What was found for each kind, in the order of the rows."""
+        """Join the results for each kind in the order of the rows."""
         place, before = self._ranks[0] - 1, self.counts[0]
         for mask, rank, count in zip(
             self.masks[1:], self._ranks[1:], self.counts[1:], strict=True
@@ -178,7 +178,7 @@ def _if_any(
     compute: Callable[[], Sequence[Tensor]],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Tensor]:
-    """What a function computes if the mask is true anywhere; empty tensors if not."""
+    """The result of a function if the mask is true anywhere; else empty tensors."""
     graph = mask.graph
     return graph.branch(
         mask.any(0),
@@ -188,14 +188,14 @@ def _if_any(
 
 
 def _typical_row(law: Any, rows: Rows) -> Rows:
-    """A row to ask about if there is no other: not all models can do without."""
+    """A row that is always predicted as well, since some models need at least one."""
     cells = law.cells_
     typical = np.where(cells.is_number, cells.means, 0.0)
     return table_of(cells, rows.graph.constant(typical[None]), rows)
 
 
 def _of_nothing(model: Any, cells: Any, rows: Rows, method: str) -> tuple[Any, int]:
-    """What the model says about a row of which nothing is observed: values, place."""
+    """The model's answer for a row without observed values: values, index of class."""
     row = empty_row(cells, rows)
     values = np.asarray(getattr(model, method)(row), dtype=np.float64).reshape(1, -1)
     if not is_classifier(model):
@@ -204,10 +204,10 @@ def _of_nothing(model: Any, cells: Any, rows: Rows, method: str) -> tuple[Any, i
 
 
 def _mean(answers: Tensor, weights: Tensor, method: str, width: int) -> Tensor:
-    """Weighted means of answers (n, k, width); scores on the scale of probabilities.
+    """Weighted means of answers (n, k, width); scores are averaged as probabilities.
 
-    `Averager._block` leaves out draws of negligible weight. `Averager.decisions` takes
-    of one score logit E σ(s), else log E softmax(s) + E log Σ e^s.
+    `Averager._block` leaves out draws with negligible weights. `Averager.decisions` is
+    logit E σ(s) for one score, and log E softmax(s) + E log Σ e^s for several.
     """
     kept = weights > weights.max(1) * NEGLIGIBLE
     weights = kept.where(weights, 0.0)
@@ -229,9 +229,9 @@ def _mean(answers: Tensor, weights: Tensor, method: str, width: int) -> Tensor:
 
 
 def _best_places(values: Tensor, width: int) -> Tensor:
-    """`Averager._classes`: places of classes by probabilities or scores (n, width).
+    """`Averager._classes`: indices of classes by probabilities or scores (n, width).
 
-    Of equal ones the first counts.
+    Of equal values the first counts.
     """
     if width == 1:
         return (values > TIE).cast(np.int64).squeeze(1)
@@ -243,7 +243,7 @@ def _best_places(values: Tensor, width: int) -> Tensor:
 def _integrated(
     link: Callable[[Tensor], Tensor], mean: Tensor, covariance: Tensor, k: int
 ) -> Tensor:
-    """`averaging._integrated`: E link(s) for Gaussian scores s, at fixed points."""
+    """`averaging._integrated`: E link(s) for Gaussian scores s, by fixed points."""
     points, weights = gaussian_points(k)
     root = sqrt(covariance.at_least(0.0)) if k == 1 else _root(covariance, k)
     values = mean.insert(1) + points @ root
@@ -251,11 +251,11 @@ def _integrated(
 
 
 def _root(matrices: Tensor, size: int) -> Tensor:
-    """Symmetric roots of covariances, by Newton and Schulz's coupled iteration.
+    """Symmetric roots of covariances, by the coupled Newton-Schulz iteration.
 
-    Y ← Y T and Z ← T Z with T = (3 I - Z Y) / 2 lead from Y = A and Z = I to A^½ and
-    A^-½ if the eigenvalues of A are between 0 and 1. Those that are zero are raised to
-    a share of 1e-12 of their sum, too little to change an average of probabilities.
+    Y ← Y T and Z ← T Z with T = (3 I - Z Y) / 2 converge from Y = A and Z = I to A^½
+    and A^-½ if the eigenvalues of A are between 0 and 1. Eigenvalues that are zero are
+    raised to 1e-12 times their sum, too little to change an average of probabilities.
     """
     unit = np.eye(size)
     total = (matrices * unit).sum(1).sum(2).at_least(TINY)

@@ -29,7 +29,7 @@ def calibrated(model: Any, rows: Rows, method: str, ask: Ask) -> Answer | None:
 
 
 def _chances(part: Any, curves: list[Any], rows: Rows, ask: Ask) -> Tensor:
-    """Probabilities of one classifier; those of more than two classes by their sum."""
+    """Probabilities of one classifier; for several classes normalised to sum to one."""
     inner, two = part.estimator, len(part.classes) == 2
     scored = hasattr(inner, "decision_function")
     method = "decision_function" if scored else "predict_proba"
@@ -45,7 +45,7 @@ def _chances(part: Any, curves: list[Any], rows: Rows, ask: Ask) -> Tensor:
 
 
 def _curve(calibrator: Any) -> Curve | None:
-    """Scores (n, 1) to probabilities, if they lie on a sigmoid or on a broken line."""
+    """The map from scores (n, 1) to probabilities: a sigmoid, or piecewise linear."""
     if hasattr(calibrator, "a_"):
         return lambda scores: sigmoid(-(scores * calibrator.a_ + calibrator.b_))
     if not hasattr(calibrator, "X_thresholds_"):

@@ -1,6 +1,6 @@
-"""Conditionals in a graph: complete rows that incomplete ones may have been.
+"""Conditionals in a graph: draws of the missing values of rows.
 
-Each function mirrors a method of a conditional and says which.
+Each function mirrors a method of a conditional, which its docstring names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _ROWS, _NUMBERS = 16, 2**16  # at once: what stays in a processor's cache
 
 
 def draws(law: Any, codes: Tensor, n_draws: int) -> list[Tensor]:
-    """`Conditional.draws` of rows with holes: codes (n, k, d) and weights (n, k)."""
+    """`Conditional.draws` of incomplete rows: codes (n, k, d) and weights (n, k)."""
     fill = FILLS[type(law)]
     return _by_blocks(law, codes, n_draws, partial(fill, law, n_draws), ranks=[3, 2])
 
 
 def n_draws_of(law: Any, at_most: int) -> int:
-    """How many draws of a row a conditional makes."""
+    """Number of draws that a conditional makes for a row."""
     if isinstance(law, Donors):
         return min(law.n_donors, at_most, len(law.rows_))
     return at_most
@@ -67,7 +67,7 @@ def _by_blocks(
     compute: Callable[[Tensor], Any],
     ranks: list[int],
 ) -> list[Tensor]:
-    """What a function says about rows, a few at a time, to save memory.
+    """Apply a function to blocks of rows, to save memory.
 
     It solves equations with `width` right sides for each row.
     """
@@ -95,7 +95,7 @@ def _joined(value: Tensor, count: Tensor) -> Tensor:
 
 
 def _donors(law: Donors, n_draws: int, codes: Tensor) -> list[Tensor]:
-    """`Donors._fill`: rows of training that agree with what is observed."""
+    """`Donors._fill`: training rows that agree with the observed values."""
     places, squares, edge = _nearest(law, codes, n_draws)
     weights = _weights(squares, edge, law.bandwidth_)
     theirs = codes.graph.constant(law.rows_).double().take(places)
@@ -109,9 +109,9 @@ def _donors(law: Donors, n_draws: int, codes: Tensor) -> list[Tensor]:
 def _nearest(
     law: Donors, codes: Tensor, k: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """`Donors._nearest`: places and squared distances of k rows, and of the next.
+    """`Donors._nearest`: indices and squared distances of the nearest k + 1 rows.
 
-    Of equal distances TopK takes the first place, as `Donors` does.
+    Of equal distances TopK takes the first row, as `Donors` does.
     """
     width = min(k + 1, len(law.rows_))
     graph, grid = codes.graph, law._grid()
@@ -147,7 +147,7 @@ def _squares(law: Donors, codes: Tensor, grid: float) -> Tensor:
 
 
 def _weights(squares: Tensor, edge: Tensor | None, bandwidth: float) -> Tensor:
-    """`donors._weights`: e^(-D²/2h²) less that at the edge; rows sum to one."""
+    """`donors._weights`: e^(-D²/2h²) less its value at the edge; rows sum to one."""
     spread, nearest = 2 * bandwidth**2, squares.min(axis=1)
     weights = exp((nearest - squares) / spread)
     if edge is not None:
@@ -158,7 +158,7 @@ def _weights(squares: Tensor, edge: Tensor | None, bandwidth: float) -> Tensor:
 
 
 def _corrected(law: Donors, theirs: Tensor, observed: Tensor, apart: Tensor) -> Tensor:
-    """`Donors._correct`: donors' numbers, shifted by the regression on differences."""
+    """`Donors._correct`: donors' values, shifted by the regression on differences."""
     cells = law.cells_
     moves = expected(law.regression_, observed, apart)
     if not cells.is_number.all():
@@ -169,7 +169,7 @@ def _corrected(law: Donors, theirs: Tensor, observed: Tensor, apart: Tensor) -> 
 
 
 def _gaussian(law: JointGaussian, n_draws: int, codes: Tensor) -> list[Tensor]:
-    """`JointGaussian._fill`: fixed draws of whole rows, moved to what is observed."""
+    """`JointGaussian._fill`: fixed draws of rows, moved to the observed values."""
     cells, start = law.cells_, law._starts(n_draws)
     Z, observed = _features(cells, codes)
     moved = expected(law.regression_, observed, Z.insert(1) - start)
@@ -192,7 +192,7 @@ def _rounded(numbers: Tensor, scales: Any) -> Tensor:
 
 
 def _observed(cells: Any, codes: Tensor) -> Tensor:
-    """Which features are there."""
+    """Which features are observed."""
     there = ~codes.isnan()
     return there if cells.is_number.all() else there.take(cells.owner, axis=1)
 

@@ -1,4 +1,4 @@
-"""From a fitted model to an ONNX file that was tried before it was written."""
+"""Export of fitted models to ONNX files, which are tried before they are written."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ _TYPES: dict[str, Any] = {
 
 
 def answered(model: Any, rows: Rows, method: str) -> Answer:
-    """What a model of scikit-learn says, by the graph that skl2onnx makes of it.
+    """The answer of a scikit-learn model, by the graph that skl2onnx makes of it.
 
-    In double precision if there is such a graph, since scikit-learn computes so. Single
-    trees and forests read single precision.
+    The graph is in double precision if possible, as in scikit-learn. Single trees and
+    forests take rows in single precision.
     """
     members = np.ravel(getattr(model, "estimators_", [model]))
     trees = any(isinstance(member, BaseDecisionTree) for member in members)
@@ -46,13 +46,13 @@ def answered(model: Any, rows: Rows, method: str) -> Answer:
 
 
 def transformed(step: Any, rows: Rows) -> Rows:
-    """What a transformer of scikit-learn makes of rows, in their precision."""
+    """Rows after a transformer of scikit-learn, in their own precision."""
     found = _inlined(step, rows, [_DOUBLE, _SINGLE], [{}])[0]
     return Rows((found.cast(rows.dtype),))
 
 
 def _inlined(model: Any, rows: Rows, kinds: list[Any], options: list[Any]) -> Any:
-    """The outputs of a model's graph, as part of the graph that the rows are in."""
+    """The outputs of a model's graph, which becomes part of the graph of the rows."""
     proto, kind, dtypes = _converted(model, rows, kinds, options)
     given = {
         entry.name: part if part.is_text else part.cast(kind)
@@ -109,7 +109,7 @@ def _convert(model: Any, rows: Rows, kind: Any, options: dict[str, Any]) -> Any:
 
 
 def _tried(proto: Any) -> list[Any]:
-    """The types of what a graph gives for a row, which it must be able to answer."""
+    """The types of the outputs of a graph, found by running it on a row."""
     session = session_of(proto.SerializeToString())
     blank = np.array([[""]], dtype=object)
     feed = {
@@ -123,7 +123,7 @@ def _tried(proto: Any) -> list[Any]:
 
 
 def session_of(content: bytes) -> Any:
-    """A session of onnxruntime that keeps its remarks to itself."""
+    """A session of onnxruntime that logs errors only."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""What a graph takes: the columns of the table that the model was fitted on."""
+"""The inputs of a graph: the columns of the table on which the model was fitted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Columns = dict[str, bool]  # names, and whether the column holds text
 
 
 def opened(model: Any) -> Any:
-    """The model that answers: served, frozen, found by a search, given intervals."""
+    """The model that predicts, taken out of `Served`, searches and other wrappers."""
     if hasattr(model, "model") and hasattr(model, "contract"):  # a `Served`
         return opened(model.model)
     if isinstance(model, FrozenEstimator):
@@ -39,7 +39,7 @@ def opened(model: Any) -> Any:
 
 
 def reader_of(model: Any) -> Any:
-    """The part of a model that sees the table first."""
+    """The part of a model that gets the table first."""
     model = opened(model)
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step not in (None, "passthrough")]
@@ -54,7 +54,7 @@ def reader_of(model: Any) -> Any:
 
 
 def declared(graph: Graph, model: Any, dtype: Any) -> Rows:
-    """The inputs of a graph for a model: a matrix X, or each column by its name."""
+    """Declare the inputs of a graph: a matrix X, or each column by its name."""
     reader = reader_of(model)
     columns = _columns_of(reader)
     if columns is None:
@@ -80,7 +80,7 @@ def _columns_of(reader: Any) -> Columns | None:
 
 
 def _of_cells(model: Any) -> Columns | None:
-    """The columns that the conditional of an averaged model knows."""
+    """The columns as the conditional of an averaged model knows them."""
     cells = getattr(model.conditional_, "cells_", None)
     if cells is None:
         return None
@@ -90,8 +90,8 @@ def _of_cells(model: Any) -> Columns | None:
     for name, words, unit in zip(cells.names, cells.words, cells.times, strict=True):
         if unit is not None:
             raise TypeError(
-                f"Column {name} holds times, which ONNX has no type for; train with a "
-                "number in its place, such as days since a date."
+                f"Column {name} contains times, for which ONNX has no type; train with "
+                "a number in its place, such as days since a date."
             )
         _check_texts(name, [] if words is None else texts_of(words))
     return {
@@ -118,7 +118,7 @@ def _of_encoder(encoder: Any) -> Columns:
 
 
 def _of_transformer(transformer: Any) -> set[int]:
-    """Places of the columns that a `ColumnTransformer` encodes as text."""
+    """Indices of the columns that a `ColumnTransformer` encodes as text."""
     found: set[int] = set()
     for name, part, _ in transformer.transformers_:
         steps = part.steps if isinstance(part, Pipeline) else [(name, part)]
@@ -131,7 +131,7 @@ def _of_transformer(transformer: Any) -> set[int]:
 
 
 def _check_texts(name: str, texts: list[str]) -> None:
-    """Refuse words that cannot be told apart as text."""
+    """Raise an error if different words are the same as text."""
     if "" in texts:
         raise ValueError(
             f'Column {name} held empty text in training, but "" means a missing value '
@@ -140,6 +140,7 @@ def _check_texts(name: str, texts: list[str]) -> None:
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
         raise ValueError(
-            f"Column {name} holds different values that are all written {twice!r}, and "
+            f"Column {name} contains different values that are all written {twice!r}, "
+            "and "
             "ONNX has only text; train with one type of value in a column."
         )

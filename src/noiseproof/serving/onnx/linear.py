@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 
 def linear(model: Any, rows: Rows, method: str) -> Answer | None:
-    """Scores w·x + b and what follows from them, if a trial shows that it does."""
+    """Scores w·x + b and a function of them, if a trial shows that this is right."""
     coef, intercept = (getattr(model, name, None) for name in ("coef_", "intercept_"))
     if coef is None or intercept is None or np.ndim(coef) > 2:
         return None

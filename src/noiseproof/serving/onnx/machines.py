@@ -1,7 +1,7 @@
 """Support vector machines in a graph, in double precision.
 
-Votes for pairs of classes change where a score is zero, so single precision, in which
-ONNX has its own operator, would not do for averages of them.
+ONNX has an operator for them, but in single precision. Votes for pairs of classes
+change where a score is zero, so this would not be exact enough for averages of votes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def machine(model: Any, rows: Rows, method: str) -> Answer | None:
 
 
 def _by_pairs(model: Any, kernel: Tensor, dual: Array) -> Answer:
-    """Votes of all pairs of classes; of equal ones the sum of their scores decides."""
+    """Votes of all pairs of classes; sums of scores decide between equal votes."""
     if model.decision_function_shape != "ovr":
         raise TypeError(
             f"{type(model).__name__} with decision_function_shape='ovo' has scores of "

@@ -1,8 +1,8 @@
-"""Models in a graph: ours, those of scikit-learn that hold others, and all the rest.
+"""Models in a graph: ours, meta-estimators of scikit-learn, and all others.
 
 Linear models, support vector machines, forests and HistGradientBoosting are written in
-double precision, as scikit-learn computes them: an average sees where a draw falls on
-the other side of a threshold. skl2onnx converts everything else.
+double precision, as scikit-learn computes them. Otherwise draws could fall on the other
+side of a threshold, which would change averages. skl2onnx converts all other models.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from noiseproof.serving.onnx.trees import boosted, grown
 
 
 def method_of(model: Any) -> str:
-    """The method whose answer a graph gives: probabilities, scores or predictions."""
+    """The method that a graph computes: probabilities, scores or predictions."""
     if not is_classifier(model):
         return "predict"
     return "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
 
 
 def translate(model: Any, rows: Rows, method: str) -> Answer:
-    """What a method of a fitted model says about rows."""
+    """The result of a method of a fitted model for rows."""
     model = opened(model)
     for kinds, function in _TRANSLATIONS:
         if isinstance(model, kinds):
@@ -88,7 +88,7 @@ def _voted(model: Any, rows: Rows, method: str) -> Answer | None:
 
 
 def _of_transformed_target(model: Any, rows: Rows, method: str) -> Answer:
-    """Predictions, taken back to the scale of the target."""
+    """Predictions, transformed back to the scale of the target."""
     inner = translate(model.regressor_, rows, method).values
     scaler, back = model.transformer, model.inverse_func
     if scaler is None and back in _BACK:

@@ -22,7 +22,7 @@ _BLOCK = 16  # unknowns that are eliminated at once, if there are twice as many
 def solve(matrices: Tensor, right: Tensor, size: int) -> Tensor:
     """A⁻¹ B for stacks of matrices A (n, size, size) and B (n, size, k).
 
-    Of many unknowns some are eliminated at once, which needs fewer steps.
+    If there are many unknowns, blocks of them are eliminated, which needs fewer steps.
     """
     return _eliminated(matrices, right, size, 1 if size < 2 * _BLOCK else _BLOCK)
 
@@ -63,9 +63,10 @@ def _eliminated(matrices: Tensor, right: Tensor, size: int, block: int) -> Tenso
 
 
 def expected(regression: Any, observed: Tensor, deviations: Tensor) -> Tensor:
-    """`Regression.expected`: E[x | observed features], the observed as they are.
+    """`Regression.expected`: E[x | observed features]; observed features stay.
 
-    `observed` is (n, p) and `deviations` (n, k, p); what is not observed is not read.
+    `observed` is (n, p) and `deviations` (n, k, p); entries that are not observed are
+    not read.
     """
     seen = observed.insert(1)
     known = seen.where(deviations, 0.0)
@@ -105,7 +106,7 @@ def times(regression: Any, vectors: Tensor) -> Tensor:
 
 
 def numbers_for_a_row(regression: Any, n_right: int) -> int:
-    """How many numbers the equations of one row hold."""
+    """Number of entries in the equations of one row."""
     if isinstance(regression, FullRegression):
         size = len(regression.covariance)
         return size * (size + n_right)

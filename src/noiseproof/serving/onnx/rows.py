@@ -58,9 +58,9 @@ class Rows:
 
 
 def codes_of(cells: Any, rows: Rows) -> tuple[Tensor, Tensor]:
-    """`Cells.codes` and `holes`: codes (n, d) with NaN, and what is missing.
+    """`Cells.codes` and `holes`: codes (n, d) with NaN, and which values are missing.
 
-    A word that training did not have has no code, but is not missing.
+    A word that did not occur in training has no code, but is not missing.
     """
     if rows.names is None:
         codes = rows.matrix().double()
@@ -103,7 +103,7 @@ def table_of(cells: Any, codes: Tensor, like: Rows) -> Rows:
 
 
 def empty_row(cells: Any, like: Rows) -> Any:
-    """A row for the model in Python of which nothing is observed."""
+    """A row without observed values, for the model in Python."""
     if like.names is None:
         return np.full((1, len(cells.means)), np.nan, dtype=like.dtype)
     import pandas as pd
@@ -113,7 +113,7 @@ def empty_row(cells: Any, like: Rows) -> Any:
 
 
 def look_up(column: Tensor, keys: Any, places: Sequence[int] | None = None) -> Tensor:
-    """Places of labels in a list, or those given for them; -1 for others."""
+    """Indices of labels in a list, or the numbers given for them; -1 for others."""
     kind = "keys_strings" if column.is_text else "keys_int64s"
     return column.op(
         "LabelEncoder",
@@ -126,17 +126,17 @@ def look_up(column: Tensor, keys: Any, places: Sequence[int] | None = None) -> T
 
 
 def texts_of(words: Any) -> list[str]:
-    """Words as text, numbers among them as they would be written in a file."""
+    """Words as text; numbers among them as they would be written in a file."""
     return [written(word) for word in words]
 
 
 def are_flags(words: Any) -> bool:
-    """Whether a column holds only True and False, which are numbers in a graph."""
+    """Whether a column has only True and False, which are numbers in a graph."""
     return all(isinstance(word, bool | np.bool_) for word in words)
 
 
 def number_of(text: str) -> float:
-    """The number that a text stands for, NaN if it is none."""
+    """The number that a text represents; NaN if it represents none."""
     try:
         return float({"True": "1", "False": "0"}.get(text, text))
     except ValueError:

@@ -24,7 +24,7 @@ from noiseproof.tables import TableEncoder
 
 
 def transform(step: Any, rows: Rows) -> Rows:
-    """What a fitted transformer makes of rows."""
+    """Rows after a fitted transformer."""
     step = opened(step)
     if step is None or isinstance(step, str):  # passthrough
         return rows
@@ -47,7 +47,7 @@ def transform(step: Any, rows: Rows) -> Rows:
 
 
 def _indicated(step: Indicators, rows: Rows) -> Rows:
-    """`Indicators.transform`: columns that say where others are missing."""
+    """`Indicators.transform`: columns that mark missing values in others."""
     if rows.names is None:
         X = rows.matrix()
         missing = X.take(step.columns, axis=1).isnan()
@@ -62,7 +62,7 @@ def _indicated(step: Indicators, rows: Rows) -> Rows:
 
 
 def _fills_numbers(step: Any, rows: Rows) -> bool:
-    """Whether an imputer writes numbers for NaN, and nothing else."""
+    """Whether an imputer only replaces NaN by numbers."""
     numbers = np.asarray(step.statistics_).dtype.kind == "f"
     whole = numbers and not np.isnan(step.statistics_).any()
     plain = not step.add_indicator and isinstance(step.missing_values, float)
@@ -78,9 +78,9 @@ _SCALERS: dict[type, list[tuple[str, str]]] = {
 
 
 def _scaled(step: Any, X: Tensor) -> Tensor:
-    """Rows in other units, rounded as scikit-learn rounds them.
+    """Scaled rows, rounded as in scikit-learn.
 
-    StandardScaler computes in the precision of the rows, the others round to it.
+    StandardScaler computes in the precision of the rows; the others round to it.
     """
     for kind, name in _SCALERS[type(step)]:
         amount = getattr(step, name)
@@ -93,7 +93,7 @@ def _scaled(step: Any, X: Tensor) -> Tensor:
 
 
 def _encoded(encoder: Any, rows: Rows) -> Rows:
-    """`TableEncoder.transform`: numbers scaled, text one feature for each value."""
+    """`TableEncoder.transform`: scaled numbers, and one feature for each text value."""
     if rows.names is None:
         return transform(encoder.encoder_, rows)
     strange = {name: number for name, _, number in encoder.coerced_}

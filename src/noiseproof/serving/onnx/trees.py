@@ -1,6 +1,6 @@
 """Trees in a graph, with thresholds in double precision.
 
-A threshold that is rounded sends rows the other way, and an average sees that.
+A rounded threshold would send some rows the other way, which would change averages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOGARITHMIC = ("poisson", "gamma")  # losses
 
 
 class Tree(NamedTuple):
-    """The nodes of a tree, and what its leaves add to some of the scores.
+    """The nodes of a tree, and what its leaves add to which scores.
 
     A row goes left if its feature is at most the threshold, or if it is NaN and the
     node sends missing values to the left.

@@ -19,9 +19,9 @@ _ROWS, _COMPLETE, _RATE = 24, 6, 0.4  # rows, some of them complete, and missing
 
 
 def trial(model: Any, rows: Rows, method: str) -> tuple[Any, Array]:
-    """Rows for the model in Python, and what it says about them.
+    """Make rows for the model in Python, and its answers for them.
 
-    Some values are missing, unless the model refuses that.
+    Some values are missing, unless the model refuses missing values.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -34,7 +34,7 @@ def trial(model: Any, rows: Rows, method: str) -> tuple[Any, Array]:
 
 
 def _table(model: Any, rows: Rows, rate: float) -> Any:
-    """Rows such as those of training, as far as the model knows them."""
+    """Rows that are similar to training rows, as far as the model knows these."""
     rng, reader = np.random.default_rng(0), reader_of(model)
     if isinstance(reader, AverageOverMissing):
         codes, words = (
@@ -62,7 +62,7 @@ def _likely(law: Any, rng: np.random.Generator) -> Array:
 
 
 def _unlikely(reader: Any, rows: Rows, rng: np.random.Generator) -> Any:
-    """Random numbers, and places of words if any are known."""
+    """Random numbers, and indices of words if any are known."""
     width = reader.n_features_in_ if rows.names is None else len(rows.names)
     codes = rng.standard_normal((_ROWS, width))
     if rows.names is None:
