@@ -150,6 +150,7 @@ def to_svg(chart: Chart) -> Svg:
         group = _add(svg, "g", class_="reference", opacity=0.7)
         line = _add(group, "line", x1=_LEFT, x2=_RIGHT, y1=height, y2=height)
         line.attrib |= {"stroke": "currentColor", "stroke-dasharray": "6 4"}
+        _text(group, f"– – {name}", _RIGHT, 19, "end")  # where no curve can be
     cursor = _add(svg, "line", y1=_TOP, y2=_BOTTOM, class_="cursor")
     cursor.set("visibility", "hidden")  # until a script moves it
     for one in lines:
@@ -157,9 +158,6 @@ def to_svg(chart: Chart) -> Svg:
         _draw(group, one.series, x, y, steps)
         if marks:
             _marks(group, one, x, y)
-    if reference:  # its name lies above the lines
-        above = height - 6 if height > _TOP + 20 else height + 18
-        _text(_add(svg, "g", class_="reference"), name, _RIGHT, above, "end")
     return Svg(tostring(svg, encoding="unicode"))
 
 

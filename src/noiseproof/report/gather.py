@@ -1,7 +1,7 @@
 """Find out everything that a report shows.
 
-Clean scores and certificates are of all rows. What needs predictions again and again
-(curves, costs) is measured on a sample of them.
+Certificates are of all rows. Scores, curves and costs are measured on a sample of them
+if there are many, and the page says beside them how many rows that were.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
 from noiseproof._charts import Series
@@ -72,7 +73,7 @@ _SPACES = {
 }
 _GONE = {
     "zero": "deleted feature reads as zero",
-    "nan": "missing cell becomes NaN, or its column's mean if a model refuses NaN,",
+    "nan": "missing value becomes NaN (its column's mean if a model refuses NaN)",
 }
 _LOST = {
     "zero": "values replaced by zero (the model is not told)",
@@ -85,18 +86,19 @@ _POINTS = 40  # budgets to show certified accuracy at
 _SHOWN, _SHOWN_ROWS = 12, 5  # features and groups of highest cost, and worst rows
 _DIGITS = 9  # of a confidence that rank rows; the last bits depend on the processor
 _FEW = 12  # classes that are shown one by one
-_DESCRIBED = 600  # letters of a model's description
+_DESCRIBED = 600  # letters of a model's description, or of each part of a blend
 _PREDICTIONS = 2_000_000  # rows to predict for the costs of a model that is not linear
 _LEAST = 200  # rows that a cost is measured on, or it is not measured
 _PAIR = "pair of groups"
 _PROMISED = 0.9  # coverage of intervals that are tried
-_INTERVALS = 2_000  # rows that they are tried on
+_FEWER = 2_000  # rows that they are tried on, and that the costs of holes are of
 
 _LEGAL: dict[str, list[Any]] = {
     "space": [StrOptions(set(_SPACES))],
     "deleted_as": [StrOptions(set(_GONE))],
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
     "max_rows": [Interval(Integral, 1, None, closed="left")],
+    "cost_rows": [Interval(Integral, 1, None, closed="left"), None],
     "delta": [Interval(Real, 0, 1, closed="neither")],
     "random_state": [Integral],  # so that the page can be reproduced
 }
@@ -136,8 +138,11 @@ class Plan:
         "mnar", "missing_columns" or `noiseproof.noise.MissingLike(rows)`. None loses
         each value with the same probability.
     max_rows : int, default=20_000
-        Curves and costs are measured on so many rows, drawn at random if there are
-        more; the page tells. Clean scores and certificates are of all rows.
+        Scores, curves and costs are measured on at most this many rows, drawn at
+        random if there are more; the page says so. Certificates are of all rows.
+    cost_rows : int or None, default=None
+        The cost of losing each feature is measured on at most this many of those rows;
+        None means on all of them. A slow model with many features needs a small number.
     {n_jobs, progress}
 
     {See Also: gather, write_report}
@@ -158,6 +163,7 @@ class Plan:
     deleted_as: str = "nan"
     perturb: Any = None
     max_rows: int = 20_000
+    cost_rows: int | None = None
     n_jobs: int | None = None
     progress: Any = None
 
@@ -220,18 +226,18 @@ def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
         proofs = [_certified(model, case, tick) for model in named.values()]
         budgets = _budgets(proofs)
         for (name, model), own in zip(named.items(), proofs, strict=True):
-            facts = _scores(name, model, case) | _proven(model, case, own, budgets)
+            facts = _scores(name, model, few) | _proven(model, case, own, budgets)
             facts["deletion"], by_row, by_draw = _curve(model, few, what, tick)
             linear = isinstance(own, Certificates) and own.deletion_budget is None
             facts |= _all_costs(model, few, linear)
             facts |= _intervals(model, few) | _holes(model, few)
             facts["treatment"] = treatment_of(model)
-            found.append(ModelSummary(name, _shortened(repr(model)), **facts))
+            found.append(ModelSummary(name, _described(model), **facts))
             parts.append(by_row)
             scores.append(by_draw)
             tick()
     leaders = _leaders(np.array(parts), np.array(scores))
-    return _summary(found, leaders, case, len(few.y), draws)
+    return _summary(found, leaders, case, few, draws)
 
 
 @dataclass(frozen=True)
@@ -307,6 +313,19 @@ class _Case:
         be a value like any other.
         """
         return "model" if self.plan.deleted_as == "nan" else self.plan.space
+
+
+def _described(model: Any) -> str:
+    """A model with its parameters; the parts of a blend each on a line of its own."""
+    if not isinstance(model, VotingClassifier | VotingRegressor):
+        return _shortened(repr(model))
+    weights = np.ones(len(model.estimators)) if model.weights is None else model.weights
+    shares = np.asarray(weights) / np.sum(weights)
+    parts = [
+        f"{share:.0%} {name}: {_shortened(repr(part))}"
+        for share, (name, part) in zip(shares, model.estimators, strict=True)
+    ]
+    return "\n".join(["Blend of", *parts])
 
 
 def _shortened(text: str) -> str:
@@ -395,7 +414,7 @@ def _intervals(model: Any, few: _Case) -> dict[str, Any]:
     known = few.plan.deleted_as == "nan" and density(few.X) is None
     if not known or not has_intervals(model):
         return {}
-    few = few.sample(_INTERVALS)
+    few = few.sample(_FEWER)
     try:
         found = interval_coverage(
             model, few.X, few.y, _PROMISED, random_state=few.plan.random_state
@@ -416,7 +435,9 @@ def _holes(model: Any, few: _Case) -> dict[str, Any]:
     if density(few.X) is not None or not n_missing(few.X):
         return {}
     try:
-        found = missing_cost(model, few.X, random_state=few.plan.random_state)
+        found = missing_cost(
+            model, few.X, max_rows=_FEWER, random_state=few.plan.random_state
+        )
     except TypeError:  # it does not
         return {}
     if not isinstance(found, MissingCost):
@@ -436,11 +457,15 @@ def _holes(model: Any, few: _Case) -> dict[str, Any]:
 
 def _all_costs(model: Any, few: _Case, linear: bool) -> dict[str, Any]:
     """What losing each feature, each group and each two groups costs."""
+    few = few.sample(few.plan.cost_rows or few.plan.max_rows)
     costs: dict[str, Numbers] = {}
-    costs["feature"], rows = _costs(model, few, None, linear)
-    if few.plan.groups is not None:
-        alone = costs["group"] = _costs(model, few, few.plan.groups, linear)[0]
-        costs[_PAIR], _ = _costs(model, few, few.plan.groups, False, pairs=True)
+    rows: dict[str, int] = {}
+    costs["feature"], rows["feature"] = _costs(model, few, None, linear)
+    groups = few.plan.groups
+    if groups is not None:
+        alone, rows["group"] = _costs(model, few, groups, linear)
+        costs["group"] = alone
+        costs[_PAIR], rows[_PAIR] = _costs(model, few, groups, False, pairs=True)
         costs["alone"] = {
             f"{a} + {b}": alone[a] + alone[b] for a, b in permutations(alone, 2)
         }
@@ -602,8 +627,9 @@ def _budgets(proofs: list[Certificates | str]) -> list[int]:
     return np.unique(np.round(points)).astype(int).tolist()
 
 
-def _data(case: _Case, curve_rows: int) -> DataSummary:
+def _data(case: _Case, few: _Case) -> DataSummary:
     """What the models were judged on."""
+    seen = np.unique(few.y, return_counts=True)[1]
     n, d = case.X.shape
     labels, counts = np.unique(case.y, return_counts=True)
     classes = dict(zip(map(str, labels.tolist()), counts.tolist(), strict=True))
@@ -614,9 +640,10 @@ def _data(case: _Case, curve_rows: int) -> DataSummary:
         classes=classes if classify else {},
         missing=n_missing(case.X) / (n * d),
         stored=density(case.X),
-        curve_rows=curve_rows,
+        curve_rows=len(few.y),
+        few_rows=min(len(few.y), _FEWER),
         training_rows=case.plan.training_rows,
-        chance=float(counts.max() / n) if classify else 0.0,
+        chance=float(seen.max() / len(few.y)) if classify else 0.0,
     )
 
 
@@ -624,7 +651,7 @@ def _summary(
     models: list[ModelSummary],
     leaders: tuple[tuple[int, ...], ...],
     case: _Case,
-    curve_rows: int,
+    few: _Case,
     draws: int,
 ) -> Summary:
     """The whole, with the costs of the features and groups that cost most only."""
@@ -643,7 +670,7 @@ def _summary(
         title=plan.title,
         about=" · ".join(filter(None, about)),
         scoring=case.scoring,
-        data=_data(case, curve_rows),
+        data=_data(case, few),
         models=tuple(replace(m, costs=_only(shown, m.costs)) for m in models),
         leaders=leaders,
         costly=shown,

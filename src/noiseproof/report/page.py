@@ -72,7 +72,7 @@ def render(summary: Summary) -> str:
         f"'{_hash(script)}'; base-uri 'none'; form-action 'none'"
     )
     env = environment()
-    env.globals |= {"to_svg": to_svg, "swatch": swatch}
+    env.globals |= {"to_svg": to_svg, "swatch": swatch, "of_rows": _of_rows}
     page = env.get_template("page.html")
     return page.render(
         s=s, style=style, script=script, policy=policy, **_contents(s)
@@ -163,8 +163,6 @@ def _contents(s: Summary) -> dict[str, Any]:
     own = enumerate(s.models)
     proofs = [Line(m.name, m.certified, i) for i, m in own if m.certified]
     proven = [line.number for line in proofs]
-    risks = {i: s.models[i].risk or Series((), ()) for i in proven}
-    longest = max((risk.x for risk in risks.values()), key=len, default=())
     return {
         "metric": metric,
         "all": every,
@@ -188,15 +186,21 @@ def _contents(s: Summary) -> dict[str, Any]:
         "proof_notes": list(_proof_notes(s)),
         "intervals": list(_intervals(s)),
         "holes": list(_holes(s)),
-        "risks": [
-            (short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)})
-            for k, x in enumerate(longest)
-        ],
+        "risks": list(_risks(s, proven)),
         "tiles": list(_tiles(s)),
         "classes": _sizes(s.data.classes),
         "costs": {kind: list(_costs(s, kind)) for kind in s.costly},
+        "measured": {kind: _measured(s, kind) for kind in s.costly},
         "left_out": [*_left_out(s), *([] if proven else _proof_notes(s))],
     }
+
+
+def _risks(s: Summary, proven: Sequence[int]) -> Iterator[tuple[str, dict[int, str]]]:
+    """Rows of the table of risks: their bounds at each budget, by model."""
+    risks = {i: s.models[i].risk or Series((), ()) for i in proven}
+    longest = max((risk.x for risk in risks.values()), key=len, default=())
+    for k, x in enumerate(longest):
+        yield short(x), {i: number(r.y[k]) for i, r in risks.items() if k < len(r.y)}
 
 
 def _intervals(s: Summary) -> Iterator[tuple[str, dict[int, str]]]:
@@ -225,7 +229,7 @@ def _holes(s: Summary) -> Iterator[tuple[str, dict[int, str]]]:
     for title, name in (
         ("as they are", "score"),
         ("with nothing missing", "complete_score"),
-        ("cost of all holes", "cost"),
+        ("cost of all missing values", "cost"),
     ):
         if found:
             yield title, {i: with_ends(getattr(h, name)) for i, h in found.items()}
@@ -243,7 +247,9 @@ def _sizes(classes: Mapping[str, int]) -> str:
     """The largest classes with their numbers of rows."""
     largest = sorted(classes.items(), key=lambda item: -item[1])
     sizes = [f"{name} ({size:,})" for name, size in largest[:_FEW]]
-    return ", ".join([*sizes, "..."] if len(largest) > _FEW else sizes)
+    if len(largest) > _FEW:
+        sizes.append(f"and {len(largest) - _FEW:,} smaller classes")
+    return ", ".join(sizes)
 
 
 def _points(chart: Chart) -> Iterator[tuple[str, dict[int, str]]]:
@@ -257,10 +263,8 @@ def _points(chart: Chart) -> Iterator[tuple[str, dict[int, str]]]:
         yield short(x), cells
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
+def _listed(names: Sequence[str]) -> str:
     """Names as in a sentence."""
-    if len(names) > most + 1:
-        names = [*names[:most], f"{len(names) - most} more"]
     if len(names) == 1:
         return names[0]
     return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -341,15 +345,19 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
         found.append((name, cells))
     if any(m.certified for m in s.models):
         cells = [(_median(m), False) for m in s.models]
-        found.append(("features to lose until a typical prediction can change", cells))
+        found.append(
+            ("features to lose until half of the predictions can change", cells)
+        )
     return found
 
 
 def _median(model: ModelSummary) -> str:
-    """What it takes to change a typical prediction."""
+    """What it takes to change half of the predictions."""
     if model.certified is None:
         return "unknown"
-    return "it never can" if model.median_budget is None else short(model.median_budget)
+    return (
+        "half never can" if model.median_budget is None else short(model.median_budget)
+    )
 
 
 def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
@@ -365,6 +373,26 @@ def _costs(s: Summary, kind: str) -> Iterator[tuple[str, Svg, list[str]]]:
             alone = [m.costs.get("alone", {}).get(name) for m in s.models]
             cells = [f"{c} ({number(a)})" for c, a in zip(cells, alone, strict=True)]
         yield name, strip, cells
+
+
+def _of_rows(s: Summary, rows: int) -> str:
+    """How many rows were drawn, if not all of them were used."""
+    if rows >= s.data.rows:
+        return ""
+    return f"Measured on {rows:,} of the {s.data.rows:,} rows, drawn at random."
+
+
+def _measured(s: Summary, kind: str) -> str:
+    """How many rows the costs of a kind were measured on, if not on all of them."""
+    by_model = [m.cost_rows.get(kind, 0) for m in s.models]
+    different = sorted({*by_model} - {0})
+    if len(different) < 2:
+        return "".join(_of_rows(s, rows) for rows in different)
+    return " ".join(
+        f"{_listed([s.models[i].name for i, n in enumerate(by_model) if n == rows])}: "
+        f"measured on {rows:,} of the {s.data.rows:,} rows."
+        for rows in different
+    )
 
 
 def _proof_notes(s: Summary) -> Iterator[str]:
@@ -384,7 +412,7 @@ def _proof_notes(s: Summary) -> Iterator[str]:
         if m.why_uncertified:
             whose.setdefault(m.why_uncertified, []).append(m.name)
     for why, names in whose.items():
-        yield f"No certificates for {_listed(names, 9)}. {why}"
+        yield f"No certificates for {_listed(names)}. {why}"
 
 
 def _tiles(s: Summary) -> Iterator[tuple[str, str]]:
@@ -397,36 +425,27 @@ def _tiles(s: Summary) -> Iterator[tuple[str, str]]:
         yield f"features behind the encoder of {_listed(who)}", f"{n:,}"
     if about.classes:
         yield "classes", f"{len(about.classes):,}"
-    yield "missing cells", f"{about.missing:.1%}"
+    yield "missing values", f"{about.missing:.1%}"
     if about.stored is not None:
-        yield "cells that are not zero", f"{about.stored:.2%}"
+        yield "values that are not zero", f"{about.stored:.2%}"
     if about.training_rows is not None:
         yield "rows trained on", f"{about.training_rows:,}"
 
 
 def _left_out(s: Summary) -> Iterator[str]:
     """What was not done or is not shown."""
-    about = s.data
-    if about.curve_rows < about.rows:
-        yield (
-            f"Curves and costs were measured on {about.curve_rows:,} rows drawn at "
-            "random; clean scores and certificates use all rows."
-        )
     for kind, names in s.costly.items():
         if len(names) < s.tried[kind]:
             what = kind.replace("pair", "pairs") if " " in kind else f"{kind}s"
             n = s.tried[kind]
             yield f"Of {n:,} {what} the {len(names)} that cost most are shown."
-    untried = [m.name for m in s.models if not m.cost_rows]
+    untried = [m.name for m in s.models if not m.cost_rows["feature"]]
     if untried:
         yield (
             f"There are too many features to try the loss of each with "
             f"{_listed(untried)}."
         )
-    for n in sorted({m.cost_rows for m in s.models} - {0, about.curve_rows}):
-        who = [m.name for m in s.models if m.cost_rows == n]
-        yield f"The costs of {_listed(who)} were measured on {n:,} rows."
     if s.tried["group"] > 1 and not s.tried["pair of groups"]:
         yield "There are too many pairs of groups to try them one by one."
-    if len(about.classes) > _FEW:
+    if len(s.data.classes) > _FEW:
         yield f"Scores by class are left out: there are more than {_FEW} classes."

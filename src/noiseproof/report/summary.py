@@ -38,7 +38,8 @@ class DataSummary:
     classes: Mapping[str, int]  # rows of each; empty for a regression
     missing: float  # share of the cells that are empty
     stored: float | None  # share of the cells that a sparse matrix stores
-    curve_rows: int  # those that curves and costs were measured on
+    curve_rows: int  # those that scores and curves were measured on
+    few_rows: int  # those that intervals were tried on, and costs of holes are of
     training_rows: int | None  # if the caller told
     chance: float  # score of the best answer that looks at no feature
 
@@ -63,16 +64,16 @@ class ModelSummary:
     """What was found about one model; the part about certificates may be empty."""
 
     name: str
-    description: str  # the model with its parameters
+    description: str  # the model with its parameters; the parts of a blend as lines
     n_features: int  # that the model proper gets, behind its encoders
     treatment: str | None  # how it answers rows with holes, if training rows had some
-    scores: Numbers  # on the clean rows; the first metric is that of the curves
+    scores: Numbers  # on clean rows; the first metric is that of the curves
     recalls: Numbers  # of each class; empty if there are many
     deletion: Series  # score by the share of features lost at random
     # of those in `Summary.costly`, by kind, as far as the model has them and they were
     # tried; "alone" are the sums of what the two of a pair cost one at a time
     costs: Mapping[str, Numbers]
-    cost_rows: int  # that they were measured on
+    cost_rows: Mapping[str, int]  # that they were measured on, by kind; 0 if not tried
     why_uncertified: str = ""  # one sentence if there are no certificates
     certified: Series | None = None  # accuracy by budget
     risk: Series | None = None  # its bound, by budget
