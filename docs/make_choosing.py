@@ -2,9 +2,10 @@
 
     python docs/make_choosing.py
 
-`noiseproof reproduce beyond --full` writes beyond.csv, and `benchmarks/recommend.py`
-writes recommend.csv. What stands between the marks in docs/choosing.md is replaced; the
-sentences around it are written by hand.
+`noiseproof reproduce beyond --full` writes beyond.csv, `noiseproof reproduce harms
+--full` writes harms.csv, and `benchmarks/recommend.py` writes recommend.csv. What
+stands between the marks in docs/choosing.md is replaced; the sentences around it are
+written by hand.
 """
 
 from __future__ import annotations
@@ -28,9 +29,16 @@ from experiments.experiment import Row, distinct, mean, select  # noqa: E402
 
 PAGE, SOURCE = HERE / "choosing.md", HERE / "results" / "beyond.csv"
 START, END = "<!-- from beyond.csv -->\n", "<!-- to here -->\n"
+SHORT_START = "<!-- short, from beyond.csv -->\n"
+SHORT_END = "<!-- to here, short -->\n"
 RACES = HERE / "results" / "recommend.csv"
 RACES_START = "<!-- from recommend.csv -->\n"
 RACES_END = "<!-- to here, from recommend.csv -->\n"
+COUNTS_START = "<!-- counts from recommend.csv -->\n"
+COUNTS_END = "<!-- to here, counts -->\n"
+HARMS = HERE / "results" / "harms.csv"
+HARMS_START = "<!-- from harms.csv -->\n"
+HARMS_END = "<!-- to here, from harms.csv -->\n"
 _WIDE = "mnist"  # has fewer methods, so its means would not compare
 _NAMES = {
     "mean": "filled by means",
@@ -42,6 +50,33 @@ _NAMES = {
     "own NaN": "boosting, its own NaN",
     "copies with NaN": "boosting, trained on NaN copies",
     AUTO: "**auto**",
+}
+_SHORT = {  # of boosting
+    "own NaN": "boosting, NaN as it is",
+    "mean": "behind `SimpleImputer`",
+    "neighbours": "behind `KNNImputer`",
+    "copies with NaN": "trained on copies with NaN",
+    AVERAGED: "**in `AverageOverMissing`**",
+    AUTO: "**what `recommend` picks**",
+}
+_HARMED = {  # methods of harms.csv that are shown, and what they are called
+    "HistGradientBoosting": "boosted trees",
+    "CorruptedCopies of HistGradientBoosting": "boosted trees, `CorruptedCopies`",
+    "LinearSVC": "`LinearSVC`",
+    "LogisticRegression": "`LogisticRegression`",
+    "imputation + LogisticRegression": "`IterativeImputer`, linear",
+    "DropoutSVC": "`DropoutSVC`",
+    "DropoutLogisticRegression": "`DropoutLogisticRegression`",
+    "RobustLPClassifier": "`RobustLPClassifier`",
+    "RobustPerceptron": "`RobustPerceptron`",
+    "InvariantSVC": "`InvariantSVC`",
+}
+_HARMS = {
+    "clean": "clean",
+    "deletion 50 %": "50 % deleted",
+    "Gaussian 0.5": "Gaussian noise",
+    "attack 5": "5 features attacked",
+    "scaling 5": "5 scaled",
 }
 
 
@@ -95,7 +130,36 @@ def shown() -> str:
     return "\n".join([told, "", *table(narrow), "", within, "", *counts, ""])
 
 
-def races() -> str:
+def short() -> str:
+    """Accuracies of boosting, by what is done about missing values."""
+    narrow = [row for row in rows() if row["data"] != _WIDE]
+    rates = distinct(narrow, "rate")
+    head = " | ".join(f"{100 * rate:g} % missing" for rate in rates)
+    lines = [f"| | {head} |", "|---" * (1 + len(rates)) + "|"]
+    for method, name in _SHORT.items():
+        model = ALONE if method == AUTO else "boosting"
+        case = select(narrow, model=model, method=method) or select(
+            narrow, model=ALONE, method=method
+        )
+        cells = [f"{mean(case, 'accuracy', rate=rate):.3f}" for rate in rates]
+        lines.append(f"| {' | '.join([name, *cells])} |")
+    return "\n".join([*lines, ""])
+
+
+def harms() -> str:
+    """Test errors on spambase, by what happens to the features."""
+    with HARMS.open(encoding="utf-8", newline="") as file:
+        found: list[Any] = list(csv.DictReader(file))
+    found = [row | {"error": float(row["error"])} for row in found]
+    lines = [f"| | {' | '.join(_HARMS.values())} |", "|---" * (1 + len(_HARMS)) + "|"]
+    for model, name in _HARMED.items():
+        case = select(found, data="spambase", model=model)
+        cells = [f"{mean(case, 'error', harm=harm):.3f}" for harm in _HARMS]
+        lines.append(f"| {' | '.join([name, *cells])} |")
+    return "\n".join([*lines, ""])
+
+
+def races() -> tuple[str, str]:
     """What `recommend` found beside the best of a careful user's models, and counts."""
     with RACES.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
@@ -112,7 +176,10 @@ def races() -> str:
             cells += [row[f"{what}_pick"], best]
         lines.append(f"| {' | '.join([*cells, row['seconds']])} |")
     counts = []
-    for what, rows_are in ("clean", "On clean rows"), ("missing", "With cells missing"):
+    for what, rows_are in (
+        ("clean", "On clean rows"),
+        ("missing", "With values missing"),
+    ):
         within = [row for row in found if row[f"{what}_within"] == "yes"]
         ahead = [
             row
@@ -120,11 +187,11 @@ def races() -> str:
             if float(row[f"{what}_pick"]) >= float(row[f"{what}_best"])
         ]
         counts.append(
-            f"{rows_are} the pick was at least as good as the best of the three in "
-            f"{len(ahead)} of {len(found)} tables, and at most one standard error "
-            f"behind in {len(within)}."
+            f"- {rows_are}: at least as good as the best of the three in "
+            f"{len(ahead)} of {len(found)} tables, and within one standard error "
+            f"of it in {len(within)}"
         )
-    return "\n".join([*lines, "", *counts, ""])
+    return "\n".join([*lines, ""]), "\n".join([*counts, ""])
 
 
 def replaced(text: str, start: str, end: str, new: str) -> str:
@@ -135,5 +202,9 @@ def replaced(text: str, start: str, end: str, new: str) -> str:
 
 if __name__ == "__main__":
     page = replaced(PAGE.read_text(encoding="utf-8"), START, END, shown())
-    page = replaced(page, RACES_START, RACES_END, races())
+    page = replaced(page, SHORT_START, SHORT_END, short())
+    page = replaced(page, HARMS_START, HARMS_END, harms())
+    table_of_races, counts_of_races = races()
+    page = replaced(page, RACES_START, RACES_END, table_of_races)
+    page = replaced(page, COUNTS_START, COUNTS_END, counts_of_races)
     PAGE.write_text(page, encoding="utf-8")
