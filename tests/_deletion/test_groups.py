@@ -92,7 +92,9 @@ def test_values_of_groups(rng):
     assert model.feature_values_.shape == (4,)
     assert model.feature_values_.sum() == pytest.approx(7)
     for cls in (RobustLPClassifier, RobustPerceptron):
-        with pytest.raises(ValueError, match="Group values must be one number per"):
+        with pytest.raises(
+            ValueError, match="Group values must be one number for each of the 4 groups"
+        ):
             cls(1, feature_values=np.ones(7), groups=GROUPS).fit(X, y)
         with pytest.raises(ValueError, match="total value of the groups, 4"):
             cls(4, groups=GROUPS).fit(X, y)

@@ -141,12 +141,24 @@ def test_names_and_grid_search(rng):
     ("noise", "message"),
     [
         (Dropout(0.1, [[0, 1], [1]]), "Feature 1 is in the groups"),
-        (Dropout(0.1, {"arm": ["z"]}), "'arm' names the feature 'z', which X does not"),
+        (
+            Dropout(0.1, {"arm": ["z"]}),
+            "'arm' contains 'z', which is not a feature of X",
+        ),
         (Dropout(0.1, {"arm": []}), "The group 'arm' has no features"),
         (Dropout(0.1, ["a", "b"]), "one label for each of the 3 features; got 2"),
-        (Dropout([0.1, 0.2, 0.3], [[0, 1]]), "must be the same for all of a group"),
-        (Dropout([0.1, 0.2], [[0], [1]]), "one value per group, but feature 2 is in"),
-        (Dropout([0.1, 0.2], [[0, 1, 2]]), "a number or one value per feature"),
+        (
+            Dropout([0.1, 0.2, 0.3], [[0, 1]]),
+            "must be the same for all features of a group",
+        ),
+        (
+            Dropout([0.1, 0.2], [[0], [1]]),
+            "one value for each group, but feature 2 is in no",
+        ),
+        (
+            Dropout([0.1, 0.2], [[0, 1, 2]]),
+            "a number, or have one value for each feature; got",
+        ),
     ],
 )
 def test_bad_groups(noise, message):

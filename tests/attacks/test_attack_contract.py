@@ -249,9 +249,9 @@ def test_bad_models_give_one_sentence(attack):
     for y, coef, b, sentence in (
         ([0], np.ones(D), None, "-1 or 1"),
         ([2], np.ones((2, D)), None, "from 0 to 1"),
-        ([1, 1], np.ones(D), None, "one label per row"),
+        ([1, 1], np.ones(D), None, "one label for each of the 1 rows of X"),
         ([1], np.ones(D + 1), None, "coef must have shape"),
-        ([1], np.ones((3, D)), [0, 0], "one number per row of coef, 3"),
+        ([1], np.ones((3, D)), [0, 0], "one number for each of the 3 rows of coef"),
     ):
         for ask in (attack.worst, attack.margin_drop):
             with pytest.raises(ValueError, match=sentence):

@@ -150,7 +150,7 @@ def test_values_that_add_up_to_the_budget_fit_in_spite_of_rounding():
         (FeatureDeletion(-1), "between 0 and the total value"),
         (FeatureDeletion(np.nan), "between 0 and the total value"),
         (FeatureDeletion(3.1), "between 0 and the total value of the features, 3"),
-        (FeatureDeletion(1, [1, 1]), "one number per feature, 3"),
+        (FeatureDeletion(1, [1, 1]), "one number for each of the 3 features"),
         (FeatureDeletion(1, [1, 1, -1]), "finite and not negative"),
         (FeatureDeletion(1, [1, 1, np.inf]), "finite and not negative"),
         (FeatureDeletion(1, mode="worst"), "'best' or 'greedy'"),
@@ -166,9 +166,9 @@ def test_bad_parameters_give_one_sentence(attack, sentence):
     [
         ([0], np.ones(3), None, "-1 or 1"),
         ([2], np.ones((2, 3)), None, "from 0 to 1"),
-        ([1, 1], np.ones(3), None, "one label per row"),
+        ([1, 1], np.ones(3), None, "one label for each of the 1 rows of X"),
         ([1], np.ones(4), None, "coef must have shape"),
-        ([1], np.ones((3, 3)), [0, 0], "one number per row of coef, 3"),
+        ([1], np.ones((3, 3)), [0, 0], "one number for each of the 3 rows of coef"),
     ],
 )
 def test_bad_models_give_one_sentence(y, coef, b, sentence):

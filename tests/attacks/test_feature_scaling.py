@@ -134,9 +134,9 @@ def test_scaled_to_zero_is_not_stored():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"k": -1}, "k must be a whole number from 0 on; got -1"),
+        ({"k": -1}, "k must be a whole number that is not negative; got -1"),
         ({"k": 1.5}, "k must be a whole number"),
-        ({"low": 2.0}, "low not above high; got 2.0 and 1.0"),
+        ({"low": 2.0}, "low must not exceed high; got 2.0 and 1.0"),
         ({"high": np.inf}, "must be finite"),
         ({"low": np.nan}, "must be finite"),
     ],

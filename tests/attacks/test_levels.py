@@ -34,7 +34,7 @@ def test_the_same_attack_at_another_strength(name):
             lambda: attack.default_levels(D),
             lambda: attack.level_label,
         ):
-            with pytest.raises(ValueError, match="no parameter that says how strong"):
+            with pytest.raises(ValueError, match="no parameter for its strength"):
                 ask()
         return
     for level in attack.default_levels(D):
@@ -50,9 +50,9 @@ def test_the_same_attack_at_another_strength(name):
 @pytest.mark.parametrize("level", [-1, np.nan, np.inf, "much", None, [1]])
 def test_no_attack_takes_an_illegal_strength(name, level):
     attack = ALLOWED[name].attack
-    sentence = "not negative|from 0 on"
+    sentence = "must be (.* not negative|at least 0 and less than 1); got"
     if STRENGTHS[name] is None:
-        sentence = "no parameter that says how strong"
+        sentence = "no parameter for its strength"
     with pytest.raises(ValueError, match=sentence):
         attack.at(level)
 
@@ -72,15 +72,19 @@ def test_counts_are_whole_whatever_their_type():
     for k in (5, 5.0, np.float32(5), np.int64(5)):
         assert type(FeatureScaling().at(k).k) is int
         assert FeatureScaling(k).margin_drop(X, y, coef) == 8 + 7 + 6 + 5 + 4
-    with pytest.raises(ValueError, match=r"whole number from 0 on; got 2\.5"):
+    with pytest.raises(
+        ValueError, match=r"whole number that is not negative; got 2\.5"
+    ):
         FeatureScaling().at(2.5)
-    with pytest.raises(ValueError, match=r"whole number from 0 on; got 2\.5"):
+    with pytest.raises(
+        ValueError, match=r"whole number that is not negative; got 2\.5"
+    ):
         FeatureScaling(2.5).worst(X, y, coef)
     assert FeatureDeletion().at(2.5).budget == 2.5
 
 
 def test_an_image_cannot_shrink_to_nothing():
-    with pytest.raises(ValueError, match="from 0 on and below 1; got 1"):
+    with pytest.raises(ValueError, match="at least 0 and less than 1; got 1"):
         ImageScale().at(1)
 
 
@@ -104,9 +108,9 @@ def test_what_certificates_need():
     assert FeatureScaling().certificate_values(2).tolist() == [1, 1]
     assert FeatureScaling(1, 0.5, 4).certificate_factors == (0.5, 4)
     assert NormBall(ord=1).ord == 1
-    with pytest.raises(ValueError, match="one number per feature, 3"):
+    with pytest.raises(ValueError, match="one number for each of the 3 features"):
         FeatureDeletion(values=[1, 3]).certificate_values(3)
-    with pytest.raises(ValueError, match="low not above high"):
+    with pytest.raises(ValueError, match="low must not exceed high"):
         FeatureScaling(1, 2, 1).certificate_factors  # noqa: B018
 
 

@@ -77,13 +77,13 @@ def test_sparse_rows_stay_sparse():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"degree": 0}, "degree must be a whole number from 1 on; got 0"),
+        ({"degree": 0}, "degree must be a whole number, at least 1; got 0"),
         ({"degree": 1.5}, "degree must be a whole number"),
         ({"span": -1.0}, "span must be finite and not negative; got -1.0"),
         ({"span": np.nan}, "span must be finite"),
         ({"tangents": np.ones((2, 3, 4))}, r"2 matrices of shape \(3, 3\)"),
         ({"tangents": np.ones((1, 3, 3))}, r"2 matrices of shape \(3, 3\)"),
-        ({"tangents": lambda x: x}, r"shape \(2, 3\), a line per power"),
+        ({"tangents": lambda x: x}, r"shape \(2, 3\), one row for each power of t"),
     ],
 )
 def test_bad_parameters_give_one_sentence(parameters, sentence):

@@ -156,7 +156,7 @@ def test_a_word_never_seen_is_missing(animals):
     holed = animals.head(2).copy()
     expected = model.mean(holed.assign(**{"is": [None, holed["is"][1]]}))
     holed.loc[0, "is"] = "fox"
-    message = "Column is of X holds 'fox', which no training row had"
+    message = "Column is of X holds 'fox', which did not occur in training"
     with pytest.warns(UserWarning, match=message):
         found = model.mean(holed)
     assert found.equals(expected)

@@ -114,7 +114,7 @@ def test_words_are_refused():
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
-    with pytest.raises(ValueError, match="Column b of X holds words, which JointG"):
+    with pytest.raises(ValueError, match="Column b of X holds text, which JointG"):
         JointGaussian().fit(frame)
 
 

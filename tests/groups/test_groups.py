@@ -68,10 +68,14 @@ def test_a_column_named_by_a_number_goes_before_its_place():
 @pytest.mark.parametrize(
     ("groups", "error", "words"),
     [
-        ({"g": ["z"]}, ValueError, "The group 'g' names the feature 'z', which X does"),
-        ({"g": [4]}, ValueError, "names the feature 4,"),
-        ({"g": [-1]}, ValueError, "names the feature -1,"),
-        ({"g": [[0]]}, ValueError, r"names the feature \[0\],"),
+        (
+            {"g": ["z"]},
+            ValueError,
+            "The group 'g' contains 'z', which is not a feature",
+        ),
+        ({"g": [4]}, ValueError, "contains 4, which is not a feature of X"),
+        ({"g": [-1]}, ValueError, "contains -1, which is not a feature of X"),
+        ({"g": [[0]]}, ValueError, r"contains \[0\], which is not a feature of X"),
         ({"g": []}, ValueError, "The group 'g' has no features."),
         ([[0], []], ValueError, "The group 'group 1' has no features."),
         ({}, TypeError, "groups must be a dictionary"),

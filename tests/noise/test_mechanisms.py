@@ -191,11 +191,14 @@ def test_rates_by_name_and_by_group(rng):
     ("noise", "words"),
     [
         (Missing(mechanism="mare"), "must be 'mcar', 'mar' or 'mnar'; got 'mare'"),
-        (Missing({"z": 0.1}), "Missing.rate names 'z', but there are 'a', 'b'"),
+        (
+            Missing({"z": 0.1}),
+            "Missing.rate has a value for 'z', which is not among the names 'a', 'b'",
+        ),
         (Missing({"a": 1.1}), r"Missing.rate must be in \[0, 1\]; got"),
         (
             Missing(0.1, [["a", "b"]], "mar"),
-            "needs another column, or group of columns",
+            "needs at least two columns, or groups of columns",
         ),
     ],
 )

@@ -92,14 +92,19 @@ def test_bad_input():
         Missing(0.5, ["a", "b"]).sample(X)
     with pytest.raises(ValueError, match="Feature 1 is in the groups 'group 0' and"):
         Missing(0.5, [[0, 1], [1, 2]]).sample(X)
-    for groups in ([[0, 4]], [[-1]]):
-        with pytest.raises(ValueError, match="which X does not have"):
+    for groups, feature in ([[0, 4]], 4), ([[-1]], -1):
+        message = f"contains {feature}, which is not a feature of X"
+        with pytest.raises(ValueError, match=message):
             Missing(0.5, groups).sample(X)
-    with pytest.raises(ValueError, match="must be the same for all of a group"):
+    with pytest.raises(
+        ValueError, match="must be the same for all features of a group"
+    ):
         Missing([0.1, 0.2, 0.1, 0.1], [[0, 1]]).sample(X)
-    with pytest.raises(TypeError, match="would fill every zero of a sparse"):
+    with pytest.raises(TypeError, match="would replace every zero of a sparse"):
         Missing().sample(sp.csr_array(X))
-    with pytest.raises(TypeError, match="Missing writes NaN, which has no mean"):
+    with pytest.raises(
+        TypeError, match="Missing makes values missing, so there is no mean"
+    ):
         DropoutSVC(Missing()).fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(TypeError, match="Missing writes NaN"):
+    with pytest.raises(TypeError, match="Missing makes values missing"):
         Missing().variance([1.0])

@@ -59,7 +59,7 @@ def test_a_mask_can_be_saved(tmp_path, rng):
 @pytest.mark.parametrize(
     ("rows", "error", "words"),
     [
-        (None, TypeError, "must be a table with missing values.*got none"),
+        (None, TypeError, "must be an array or .* with missing values; got None"),
         (sp.eye_array(3), TypeError, "got a sparse matrix"),
         ([1.0, NAN], ValueError, r"at least one row; got shape \(2,\)"),
         (np.ones((0, 3)), ValueError, r"at least one row; got shape \(0, 3\)"),

@@ -55,11 +55,11 @@ def test_rates_by_name(table):
 @pytest.mark.parametrize(
     ("noise", "error", "words"),
     [
-        ({"z": 0.1}, ValueError, "names 'z', but there are 'a', 'b', 'c'"),
-        ({"a": "much"}, TypeError, "must hold numbers by name; got 'much'"),
+        ({"z": 0.1}, ValueError, "'z', which is not among the names 'a', 'b', 'c'"),
+        ({"a": "much"}, TypeError, "dictionary of names to numbers; got 'much'"),
         ({"a": 1.5}, ValueError, r"must be in \[0, 1\)"),
         ("more", ValueError, "'noise' parameter"),
-        (Dropout("more"), ValueError, "must be a rate or 'auto'"),
+        (Dropout("more"), ValueError, "must be a number or 'auto'; got 'more'"),
     ],
 )
 def test_one_sentence(noise, error, words, table):
@@ -70,7 +70,9 @@ def test_one_sentence(noise, error, words, table):
 def test_where_neither_works(table):
     with pytest.raises(ValueError, match="depends on the number of rows"):
         Dropout("auto").variance([1.0])
-    with pytest.raises(ValueError, match="columns have names"):
+    with pytest.raises(
+        ValueError, match="given by the names of features, but X has no"
+    ):
         _ = Dropout({"a": 0.1}).level
     with pytest.raises(ValueError, match="'noise' parameter"):
         DropoutSGDClassifier("auto").fit(*table)

@@ -186,6 +186,20 @@ def test_nothing_is_wider_than_the_screen(visit, width):
     assert min(tab.locator("#random .axis text").evaluate_all(sizes)) >= 9
 
 
+def test_on_a_desktop_no_table_of_five_models_is_cut(visit):
+    tab = visit(viewport={"width": 1280, "height": 800})
+    tab.evaluate("document.querySelectorAll('details').forEach(x => x.open = true)")
+    cut = "found => found.filter(x => x.scrollWidth > x.clientWidth).length"
+    assert tab.locator(".scroll").evaluate_all(cut) == 0
+
+
+def test_the_name_of_the_line_to_compare_with_lies_above_all_curves(visit):
+    tab = visit()
+    name = tab.locator("#random .reference text").bounding_box()
+    grid = tab.locator("#random .grid").bounding_box()
+    assert name["y"] + name["height"] < grid["y"]
+
+
 def test_paper_is_white_and_complete(visit, browser):
     tab = visit(color_scheme="dark")
     tab.emulate_media(media="print")

@@ -33,12 +33,12 @@ def test_a_report_on_incomplete_rows_has_a_section(case):
         *found.by_column["<iron>"],
     )
     page = render(summary)
-    assert "What is missing in these rows costs" in page
+    assert "What the missing values of these rows cost" in page
     assert "&lt;iron&gt;, " in page
     assert "<iron>" not in page
     complete = gather({"averaged": model}, X, y, plan)
     assert complete.models[0].holes is None
-    assert "What is missing in these rows costs" not in render(complete)
+    assert "What the missing values of these rows cost" not in render(complete)
 
 
 def test_a_page_of_its_own_escapes_names(case):

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from reading import Reader
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestRegressor, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -345,7 +345,7 @@ def test_the_page_says_whether_cells_are_missing_or_read_as_zero(rng):
         read = Reader(render(gather(model, X, X.sum(axis=1) > 0, plan)))
         assert f"Accuracy by share of {words}" in read.tables
         assert read.text.count(f"50% of {words}") == 2  # verdict and table
-    assert "A missing cell becomes NaN, or its column's mean" in read.text
+    assert "A missing value becomes NaN (its column's mean if" in read.text
 
 
 def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
@@ -358,9 +358,7 @@ def test_a_label_that_the_model_never_saw_is_an_error_of_the_model(rng):
     assert found.certified.y[0] == found.scores["accuracy"] <= 0.9
 
 
-def test_many_rows_are_sampled_for_curves_and_all_are_certified(
-    models, digits, summary
-):
+def test_of_many_rows_a_sample_is_scored_and_all_are_certified(models, digits, summary):
     _, _, X, y = digits
     plan = Plan(levels=[0, 0.5], n_repeats=2, max_rows=50)
     found = gather(models["svc"], X, y, plan)
@@ -368,8 +366,37 @@ def test_many_rows_are_sampled_for_curves_and_all_are_certified(
     whole = summary.models[2]
     assert found.models[0].worst_rows == whole.worst_rows
     assert found.models[0].risk == whole.risk
+    assert found.models[0].scores["accuracy"] == found.models[0].deletion.y[0]
     text = Reader(render(found)).text
-    assert "measured on 50 rows drawn at random" in text
+    assert "Scores and curves: measured on 50 of the 200 rows, drawn at random." in text
+    assert text.count("Measured on 50 of the 200 rows, drawn at random.") == 2
+    assert "This section uses all 200 rows." in text
+
+
+def test_costs_may_come_from_fewer_rows_and_say_so(models, digits):
+    _, _, X, y = digits
+    chosen = {name: models[name] for name in ("svc", "forest")}
+    few = gather(chosen, X, y, replace(QUICK, cost_rows=40))
+    whole = gather(chosen, X, y, QUICK)
+    for one, other in zip(few.models, whole.models, strict=True):
+        assert (one.scores, one.deletion) == (other.scores, other.deletion)
+        assert one.cost_rows == {"feature": 40}
+    assert "Measured on 40 of the 200 rows, drawn at random." in render(few)
+    assert "Measured on" not in render(whole)
+
+
+@pytest.mark.parametrize("weights", [None, [3, 1]])
+def test_a_blend_is_described_part_by_part(models, digits, weights):
+    _, _, X, y = digits
+    parts = [("linear", models["plain"]), ("trees", models["forest"])]
+    blend = VotingClassifier(parts, voting="soft", weights=weights).fit(X, y)
+    told = gather(blend, X, y, QUICK).models[0].description.splitlines()
+    assert told == [
+        "Blend of",
+        f"{'75%' if weights else '50%'} linear: LogisticRegression(max_iter=1000)",
+        f"{'25%' if weights else '50%'} trees: "
+        "RandomForestClassifier(n_estimators=5, random_state=0)",
+    ]
 
 
 def test_too_many_features_for_a_model_that_is_not_linear(monkeypatch, models, digits):
@@ -440,7 +467,7 @@ BAD = [
     ({"max_rows": 0.5}, ValueError, "'max_rows' parameter of Plan must be an int"),
     ({"random_state": None}, TypeError, "'random_state' parameter of Plan"),
     ({"feature_names": ["a"]}, ValueError, "feature_names must hold 2 names; got 1"),
-    ({"groups": {"g": ["z"]}}, ValueError, "'g' names the feature 'z'"),
+    ({"groups": {"g": ["z"]}}, ValueError, "'g' contains 'z', which is not a"),
     ({"groups": {"g": []}}, ValueError, "'g' has no features"),
     ({"groups": 7}, TypeError, "groups must be a dictionary"),
     ({"groups": ["a"]}, ValueError, "one label for each of the 2 features; got 1"),
@@ -475,7 +502,7 @@ def test_bad_models_and_rows_get_one_sentence():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"groups": {"g": [64]}}, "'g' names the feature 64"),
+        ({"groups": {"g": [64]}}, "'g' contains 64, which is not a feature"),
         ({"levels": [0, 1.5]}, "levels are probabilities"),
         ({"levels": []}, "levels are probabilities"),
     ],

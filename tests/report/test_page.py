@@ -173,7 +173,7 @@ def test_a_model_beyond_all_deletions_is_told(summary):
     svc = replace(summary.models[2], median_budget=None, worst_rows=(), lowest=None)
     read = Reader(render(_only(summary, svc)))
     assert "No loss of features changes any prediction." in read.text
-    assert "it never can" in read.text
+    assert "half never can" in read.text
     assert "∞" not in read.text
 
 
@@ -282,14 +282,17 @@ def test_the_best_are_bold_and_so_is_what_cannot_be_told_from_them(summary):
 def test_the_page_tells_data_target_date_and_what_it_leaves_out(summary):
     about = "a.csv · target y · 1 May 2026"
     data = replace(summary.data, curve_rows=50)
-    first = replace(summary.models[0], cost_rows=20)
-    models = (first, *summary.models[1:])
+    rows = {kind: 50 for kind in summary.costly}
+    first = replace(summary.models[0], cost_rows=rows | {"feature": 20})
+    others = [replace(model, cost_rows=rows) for model in summary.models[1:]]
+    models = (first, *others)
     read = Reader(render(replace(summary, about=about, data=data, models=models)))
     assert f"{about} · 200 rows, 64 features" in read.text
     for words in (
-        "measured on 50 rows drawn at random",
+        "Scores and curves: measured on 50 of the 200 rows, drawn at random.",
+        "scaled, svc, logistic and forest: measured on 50 of the 200 rows.",
         "Of 64 features the 12 that cost most are shown.",
-        "The costs of plain were measured on 20 rows.",
+        "plain: measured on 20 of the 200 rows.",
     ):
         assert words in read.text
 
