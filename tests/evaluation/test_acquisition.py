@@ -79,7 +79,7 @@ def test_what_cannot_work_is_said_in_a_sentence(case):
     ):
         with pytest.raises(ValueError, match=words):
             acquisition_curve(model, *arguments)
-    with pytest.raises(ValueError, match="'age', which is no column"):
+    with pytest.raises(ValueError, match="'age', which is not a column"):
         acquisition_curve(model, Z, X, y, costs={"age": 1.0})
     with pytest.raises(ValueError, match="costs must be positive"):
         acquisition_curve(model, Z, X, y, costs=[0, 1, 1, 1, 1])

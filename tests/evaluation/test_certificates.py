@@ -371,7 +371,7 @@ def test_results_are_tidy_and_frozen():
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
-        ({"values": [1, 2]}, ValueError, "one number per feature, 7"),
+        ({"values": [1, 2]}, ValueError, "one number for each of the 7 features"),
         ({"values": -np.ones(7)}, ValueError, "not negative"),
         (
             {"values": np.ones(7), "attack": NormBall()},
@@ -379,7 +379,11 @@ def test_results_are_tidy_and_frozen():
             "cannot be combined",
         ),
         ({"attack": NormBall(ord=3)}, ValueError, "1, 2 or inf"),
-        ({"attack": FeatureScaling(low=2, high=1)}, ValueError, "low not above high"),
+        (
+            {"attack": FeatureScaling(low=2, high=1)},
+            ValueError,
+            "low must not exceed high",
+        ),
         ({"space": "raw"}, ValueError, "'input' or 'model'"),
         ({"y": [1, 2]}, ValueError, "a label for each of the 8 rows"),
         ({"model": GaussianNB()}, TypeError, "GaussianNB is not a linear"),

@@ -118,11 +118,19 @@ def test_names(rng):
     ("groups", "values", "message"),
     [
         ([[0, 1], [1]], None, "Feature 1 is in the groups"),
-        ({"arm": ["z"]}, None, "'arm' names the feature 'z', which X does not have"),
+        ({"arm": ["z"]}, None, "'arm' contains 'z', which is not a feature of X"),
         ({"arm": []}, None, "The group 'arm' has no features"),
         (["a", "b"], None, "one label for each of the 3 features; got 2"),
-        ([[0], [1, 2]], [1.0], "Group values must be one number per group, 2; got"),
-        ([[0], [1]], [1.0, 2.0], "need each feature in a group, and 'x2' is in none"),
+        (
+            [[0], [1, 2]],
+            [1.0],
+            "Group values must be one number for each of the 2 groups; got",
+        ),
+        (
+            [[0], [1]],
+            [1.0, 2.0],
+            "need every feature to be in a group, but 'x2' is in no group",
+        ),
     ],
 )
 def test_bad_groups(groups, values, message):

@@ -207,7 +207,7 @@ def test_bad_input_gets_one_sentence_before_any_work(rows):
         contest(model, X, y, "lost", 0.5)
     with pytest.raises(ValueError, match="at least 2 folds"):
         contest(model, X, y, "missing", 0.5, cv=1)
-    with pytest.raises(TypeError, match="fill every zero of a sparse"):
+    with pytest.raises(TypeError, match="replace every zero of a sparse"):
         contest(model, csr_array(X), y, Gaussian(), 0.5)
 
 

@@ -264,7 +264,7 @@ def test_no_attack_of_any_strength_helps_the_model(name, rng):
     model = LogisticRegression().fit(X, y)
     attack = ATTACKS[name]()
     if name in ("ellipsoid", "union"):  # have a shape and members, but no strength
-        with pytest.raises(ValueError, match="how strong it is"):
+        with pytest.raises(ValueError, match="no parameter for its strength"):
             curve_of(model, X, y, attack, [1])
         return
     strong = {"feature-deletion": 2.0, "feature-scaling": 2.0, "image-rotation": 45.0}

@@ -194,8 +194,8 @@ def test_results_are_tidy_and_frozen(rng):
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
-        ({"groups": {"lab": ["iron"]}}, ValueError, "'lab' names the feature 'iron'"),
-        ({"groups": {"lab": [D]}}, ValueError, "which X does not have"),
+        ({"groups": {"lab": ["iron"]}}, ValueError, "'lab' contains 'iron'"),
+        ({"groups": {"lab": [D]}}, ValueError, "which is not a feature of X"),
         ({"groups": {"lab": []}}, ValueError, "'lab' has no features"),
         ({"groups": 3}, TypeError, "groups must be a dictionary"),
         ({"space": "raw"}, ValueError, "'input' or 'model'"),

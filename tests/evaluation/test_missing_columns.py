@@ -76,7 +76,7 @@ def test_only_those_named(table):
         assert gone == [[], [3], [0, 3]]
     assert "share of the named columns" in curve.label
     assert seen(MissingColumns("word"), *table, [1])[0] == [[4]]
-    with pytest.raises(ValueError, match="names the feature 'z', which X does not"):
+    with pytest.raises(ValueError, match="contains 'z', which is not a feature of"):
         seen(MissingColumns(["z"]), *table, [1])
 
 
@@ -88,7 +88,7 @@ def test_columns_behind_a_scaler_have_numbers(table):
     curve = robustness_curve(model, X, y, "missing_columns", [0, 0.5, 1], **options)
     inside = robustness_curve(model, X, y, "missing_columns", [0, 0.5, 1])
     np.testing.assert_allclose(curve.mean, inside.mean)  # missing is average, for ours
-    with pytest.raises(ValueError, match="names the feature 'a'"):
+    with pytest.raises(ValueError, match="contains 'a', which is not a feature"):
         robustness_curve(model, X, y, MissingColumns(["a"]), [1], **options)
 
 
@@ -149,11 +149,19 @@ def test_bad_input(perturb, level, words, table):
         robustness_curve(Spy(), *table, perturb, [level])
 
 
-@pytest.mark.parametrize("perturb", ["missing_columns", "mar", "mnar", "outages"])
-def test_images_have_no_columns(perturb):
+@pytest.mark.parametrize(
+    ("perturb", "words"),
+    [
+        ("missing_columns", "a table of rows and columns; got 3"),
+        ("mar", "a table of rows and columns; got 3"),
+        ("mnar", "a table of rows and columns; got 3"),
+        ("outages", "need an array or a data frame with two dimensions"),
+    ],
+)
+def test_images_have_no_columns(perturb, words):
     class Zero:
         def predict(self, X):
             return np.zeros(len(X))
 
-    with pytest.raises(ValueError, match="a table of rows and columns"):
+    with pytest.raises(ValueError, match=words):
         robustness_curve(Zero(), np.ones((4, 2, 2)), np.ones(4), perturb, [0])

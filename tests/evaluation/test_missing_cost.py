@@ -324,7 +324,7 @@ def test_what_cannot_work_is_said_in_a_sentence(fitted):
         missing_cost(LogisticRegression().fit(X, y), X)
     with pytest.raises(ValueError, match="scoring must be 'accuracy' or 'log_loss'"):
         missing_cost(fitted, X, scoring="r2")
-    with pytest.raises(ValueError, match="no column 'day'"):
+    with pytest.raises(ValueError, match="by='day' is not a column of X"):
         missing_cost(fitted, pd.DataFrame(X), by="day")
     with pytest.raises(ValueError, match="no rows"):
         missing_cost(fitted, X[:0])

@@ -266,9 +266,9 @@ class Nameless(Attack):
         (Gaussian(), -1.0, "scale must be finite and not negative"),
         (FeatureDeletion(), -1.0, "budget"),
         (Missing(mechanism="mare"), 0.1, "must be 'mcar', 'mar' or 'mnar'"),
-        (Missing({"z": 0.5}), 0.1, "names 'z', but there are 0, 1"),
+        (Missing({"z": 0.5}), 0.1, "'z', which is not among the names 0, 1"),
         (Outages(length="day"), 0.1, "at least 1; got 'day'"),
-        (Nameless(), 1.0, "how strong it is"),
+        (Nameless(), 1.0, "no parameter for its strength"),
     ],
 )
 def test_bad_levels_get_a_sentence(perturb, level, sentence):
@@ -282,7 +282,7 @@ def test_bad_levels_get_a_sentence(perturb, level, sentence):
         (np.ones((3, 2)), "delete", "none", ValueError, "'zero' or 'nan'; got 'none'"),
         (np.ones(3), "delete", "zero", ValueError, "got 1 dimension of dtype float64"),
         (np.array([["a"]]), "delete", "zero", ValueError, "must be a numeric array"),
-        (sp.eye_array(3), Gaussian(), "zero", TypeError, "fill every zero"),
+        (sp.eye_array(3), Gaussian(), "zero", TypeError, "replace every zero"),
         (np.ones((3, 2)), Gaussian(), "nan", ValueError, "is for random deletions"),
         (np.ones((3, 2)), FeatureDeletion(), "nan", ValueError, "an attack sets"),
         (-np.ones((3, 2)), NOISES["poisson"](), "zero", ValueError, "non-negative"),

@@ -323,9 +323,9 @@ def test_classes_and_several_targets_are_refused():
     both = Ridge().fit(X, np.stack([y, y], axis=1))
     with pytest.raises(TypeError, match="predicts several numbers for each row"):
         certify(both, X, y, tolerance=1)
-    with pytest.raises(ValueError, match="y must hold finite numbers"):
+    with pytest.raises(ValueError, match="y must consist of finite numbers"):
         certify(Ridge().fit(X, y), X, np.where(y > 0, np.nan, y), tolerance=1)
-    with pytest.raises(ValueError, match="A budget must be a number from 0 on"):
+    with pytest.raises(ValueError, match="budget must be a number, at least 0"):
         certify(Ridge().fit(X, y), X, y, tolerance=1).movement_at([1, 2])
 
 

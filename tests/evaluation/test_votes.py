@@ -104,7 +104,7 @@ def test_tolerances_are_for_regressors_that_need_them():
     for wrong in ("much", "15", "-3%", "nan%", "%"):
         with pytest.raises(ValueError, match="a share of y such as '15%'; got"):
             certify(model, Z, t, tolerance=wrong)
-    with pytest.raises(ValueError, match="is a share of y, so y is needed"):
+    with pytest.raises(ValueError, match="is a share of y, so y must be passed"):
         certify(model, Z, None, tolerance="15%")
 
 

@@ -71,7 +71,9 @@ def test_a_time_stamp_is_read_in_both_its_forms(tmp_path, monkeypatch):
 def test_files_of_mlbench_are_asked_for(tmp_path, monkeypatch):
     pytest.importorskip("rdata")
     monkeypatch.setenv("NOISEPROOF_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"mlbench/Soybean\.rda; get it from R"):
+    with pytest.raises(
+        FileNotFoundError, match=r"mlbench/Soybean\.rda\. Get it from R"
+    ):
         read_mlbench("Soybean")
 
 

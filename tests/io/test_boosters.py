@@ -161,6 +161,8 @@ def test_statistics_of_categories_are_refused(rows, rng, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
+# LightGBM 4.6 also warns if it was fitted on an array, which has no names
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_early_stopping_is_remembered(rows, tmp_path):
     lightgbm = pytest.importorskip("lightgbm")
     X, y = rows
@@ -175,7 +177,9 @@ def test_early_stopping_is_remembered(rows, tmp_path):
 
 def test_functions_of_ones_own_are_refused(rows, tmp_path):
     model = booster("lightgbm", objective=lambda y, p: (p - y, np.ones_like(y)))
-    with pytest.raises(TypeError, match=r"LGBMClassifier cannot be saved: it holds .*"):
+    with pytest.raises(
+        TypeError, match=r"LGBMClassifier cannot be saved: it contains .*"
+    ):
         noiseproof.save(model, tmp_path / "model.npf")
 
 
@@ -282,7 +286,9 @@ def test_forged_carriers(rows, tmp_path):
     carrier = carry(booster("lightgbm").fit(*rows))
     carrier.state["params"]["predict_disable_shape_check"] = True
     assert "not safe" in refusal(carrier, tmp_path)
-    assert "kinds" in refusal(Carrier("os.system", {"params": {}}), tmp_path)
+    assert "not a kind of object" in refusal(
+        Carrier("os.system", {"params": {}}), tmp_path
+    )
     assert "described" in refusal(Carrier("xgboost.XGBRegressor", {}), tmp_path)
 
 

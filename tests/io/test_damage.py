@@ -177,7 +177,7 @@ def test_planted_code_is_refused(read, saved):
     bomb.fuse = 1
     answer = read(pack(header, skops.io.dumps(bomb)))
     assert re.fullmatch(
-        r"was not loaded: it holds .*Bomb, which .* not trust\.", answer
+        r"was not loaded: it contains .*Bomb, which .* not trust\.", answer
     )
     inside = DropoutSVC(noise=bomb)
     assert "Bomb" in read(pack(header, skops.io.dumps(inside)))
@@ -203,11 +203,11 @@ def test_a_planted_call_is_refused(read, saved):
     ("data", "words"),
     [
         (b"", "is empty, not a saved model."),
-        (b"\x89N", "is cut short: 2 bytes are left."),
+        (b"\x89N", "is incomplete: it has only 2 bytes."),
         (b"PK\x03\x04 a zip file", "is not a model saved by noiseproof."),
         (pickle.dumps({"a": 1}), "is not a model saved by noiseproof."),
         (MAGIC + b"\x02\x00" + bytes(40), "has format 2, but this noiseproof reads"),
-        (pack({}, b""), "holds no model that can be read: "),
+        (pack({}, b""), "contains no model that can be read: "),
         (pack([], b""), "has a broken header."),
     ],
     ids=["empty", "two-bytes", "zip", "pickle", "newer", "hollow", "list"],
@@ -218,6 +218,6 @@ def test_foreign_files_get_one_sentence(data, words, read):
 
 def test_cut_and_altered_files_get_one_sentence(read, saved):
     n = len(saved)
-    assert read(saved[:-1]) == f"is cut short: {n - 1} of {n} bytes are left."
-    assert read(saved[:-1] + b"?") == "was altered: its checksum is wrong."
+    assert read(saved[:-1]) == f"is incomplete: it has {n - 1} of {n} bytes."
+    assert read(saved[:-1] + b"?") == "is damaged: its checksum is wrong."
     assert read(saved.replace(b"\r\n", b"\n", 1)).startswith("is not a model")

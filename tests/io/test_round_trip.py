@@ -181,7 +181,9 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path):
     path = tmp_path / "model.npf"
     noiseproof.save(Gaussian(0.5), path)
     own = make_pipeline(FunctionTransformer(lambda X: X), DropoutSVC())
-    with pytest.raises(TypeError, match=r"Pipeline cannot be saved: it holds .*lambda"):
+    with pytest.raises(
+        TypeError, match=r"Pipeline cannot be saved: it contains .*lambda"
+    ):
         noiseproof.save(own, path)
     with pytest.raises(TypeError, match="cannot be saved"):
         noiseproof.save(DropoutSVC(noise=(i for i in range(3))), path)

@@ -133,7 +133,7 @@ class Attack(BaseEstimator):
         if self.level_name is None:
             raise ValueError(
                 f"{self!r} has no parameter for its strength; set the class attribute "
-                "level_name to the name of one."
+                "level_name to the name of such a parameter."
             )
         return self.level_name
 

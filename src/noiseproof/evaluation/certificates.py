@@ -295,7 +295,9 @@ def _in_units_of(y: Any, tolerance: Any) -> Any:
             f"'15%'; got {tolerance!r}."
         )
     if y is None:
-        raise ValueError(f"tolerance={tolerance!r} is a share of y; pass y.")
+        raise ValueError(
+            f"tolerance={tolerance!r} is a share of y, so y must be passed."
+        )
     return share * np.abs(np.asarray(y, dtype=np.float64))
 
 
