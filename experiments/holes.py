@@ -308,7 +308,7 @@ class Contenders:
         copies = with_copies(train, settings.copies, np.random.default_rng([seed, 2]))
         self.takes_nan[f"{BOOSTING}, NaN copies"] = clone(trees).fit(*copies)
         found = recommend(
-            *train, Missing(settings.rate), cv=settings.folds,
+            *train, Missing(settings.rate), task=train.task, cv=settings.folds,
             n_repeats=settings.repeats, random_state=seed, progress=False,
         )  # fmt: skip
         self.takes_nan[AUTO] = found.model

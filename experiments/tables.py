@@ -48,6 +48,11 @@ class Table(NamedTuple):
         """Number of classes; 0 if the target is a quantity."""
         return int(self.y.max()) + 1 if self.y.dtype.kind == "i" else 0
 
+    @property
+    def task(self) -> str:
+        """What to predict, as `recommend` calls it."""
+        return "classification" if self.n_classes else "regression"
+
 
 class Divided(NamedTuple):
     """Rows to train on and rows to test on."""

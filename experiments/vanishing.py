@@ -277,7 +277,7 @@ class Contenders:
             },
             AUTO: recommend(
                 *train, MissingColumns(order="random"), _AUTO_SHARE,
-                cv=settings.folds, n_repeats=settings.repeats,
+                task=train.task, cv=settings.folds, n_repeats=settings.repeats,
                 random_state=seed, progress=False,
             ).model,
         }  # fmt: skip

@@ -424,7 +424,7 @@ def test_frames_with_words(people, tmp_path):
     holed.loc[0, "cm"] = np.nan
     expected = model.predict_proba(holed)  # of the first row nothing is known
     holed.loc[0, "size"] = "XXL"
-    with pytest.warns(UserWarning, match="Column size of X holds 'XXL', which no"):
+    with pytest.warns(UserWarning, match="Column size of X holds 'XXL', which did"):
         found = model.predict_proba(holed)
     np.testing.assert_array_equal(found, expected)
 
@@ -458,7 +458,9 @@ def test_sample_weight_reaches_the_estimator(rng):
     weighted = AverageOverMissing(Ridge(), "donors").fit(X, y, sample_weight=weights)
     by_hand = Ridge().fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(weighted.estimator_.coef_, by_hand.coef_)
-    with pytest.raises(TypeError, match="KNeighborsClassifier does not take sample_w"):
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier does not accept sample_w"
+    ):
         AverageOverMissing(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
 
 
@@ -478,11 +480,11 @@ def test_bad_input(rng):
         AverageOverMissing(n_draws=0).fit(X, y)
     with pytest.raises(ValueError, match="The 'conditional' parameter"):
         AverageOverMissing(conditional="mean").fit(X, y)
-    with pytest.raises(ValueError, match="Every cell of X is missing"):
+    with pytest.raises(ValueError, match="All values of X are missing"):
         AverageOverMissing().fit(np.full_like(X, np.nan), y)
     never = X.copy()
     never[:, 3] = np.nan
-    with pytest.raises(ValueError, match="Column 3 of X has no value in any row"):
+    with pytest.raises(ValueError, match="Column 3 of X is missing in all rows"):
         AverageOverMissing().fit(never, y)
     with pytest.raises(TypeError, match="Sparse data was passed"):
         AverageOverMissing().fit(sp.csr_array(X), y)
@@ -494,7 +496,7 @@ def test_bad_input(rng):
     X, y = load_digits(return_X_y=True)
     pairs = AverageOverMissing(SVC(decision_function_shape="ovo"), "donors")
     pairs.fit(X[:200], y[:200])
-    with pytest.raises(ValueError, match="scores of SVC are not one for each class"):
+    with pytest.raises(ValueError, match="SVC does not have one score for each class"):
         pairs.predict(np.full((1, 64), np.nan))
 
 

@@ -31,8 +31,8 @@ BAD_PARAMETERS = {
     "scale-poisson": ({"noise": Poisson(-1.0)}, "Poisson.scale must be finite and not"),
     "rates-length": (
         {"noise": Dropout([0.1, 0.2])},
-        r"Dropout.rate must be a number or one value per feature; got shape \(2,\) for "
-        "5 features",
+        r"Dropout.rate must be a number, or have one value for each feature; got shape "
+        r"\(2,\) for 5 features",
     ),
     "noise-word": ({"noise": "dropout"}, "'noise' parameter of .* must be"),
     "C-zero": ({"C": 0.0}, "'C' parameter of .* must be a float in the range"),

@@ -80,7 +80,7 @@ def test_estimator_without_weights(rng):
     model = CorruptedCopies(KNeighborsClassifier(), 0.1, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.6
     with pytest.raises(
-        TypeError, match="KNeighborsClassifier does not take sample_weight"
+        TypeError, match="KNeighborsClassifier does not accept sample_weight"
     ):
         model.fit(X, y, sample_weight=np.ones(len(y)))
 
@@ -91,7 +91,7 @@ def test_bad_parameters(rng):
         CorruptedCopies(Ridge(), n_copies=0).fit(X, y)
     with pytest.raises(ValueError, match=r"Dropout.rate must be in \[0, 1\)"):
         CorruptedCopies(Ridge(), noise=1.0).fit(X, y)
-    with pytest.raises(TypeError, match="would fill every zero of a sparse"):
+    with pytest.raises(TypeError, match="would replace every zero of a sparse"):
         CorruptedCopies(Ridge(), noise=Gaussian()).fit(sp.csr_array(X), y)
 
 

@@ -118,7 +118,7 @@ def test_bad_input(data):
     X, y = data
     with pytest.raises(ValueError, match="above 0"):
         DropoutSGDClassifier(0.0).fit(X, y)
-    with pytest.raises(ValueError, match="needs all classes"):
+    with pytest.raises(ValueError, match="needs all class labels; pass classes"):
         DropoutSGDClassifier().partial_fit(X, y)
     with pytest.raises(ValueError, match="not among the classes"):
         DropoutSGDClassifier().partial_fit(X, y, classes=[0, 2])

@@ -237,7 +237,7 @@ def test_why_there_are_no_intervals(rng):
         with pytest.raises(ValueError, match=f"There are no intervals: {why}"):
             model.predict_interval(X)
     assert not hasattr(AverageOverMissing(), "predict_interval")
-    with pytest.raises(TypeError, match="LogisticRegression is no regressor"):
+    with pytest.raises(TypeError, match="LogisticRegression is not a regressor"):
         ConformalRegressor(LogisticRegression()).fit(X, y > 0)
 
 

@@ -427,7 +427,9 @@ def test_sample_weight_and_seeds(rng):
     again = np.repeat(np.arange(len(y)), weights.astype(int))
     repeated = PartitionEnsemble(GaussianNB()).fit(X[again], y[again])
     np.testing.assert_array_equal(model.votes(X), repeated.votes(X))
-    with pytest.raises(TypeError, match="KNeighborsClassifier does not take sample_w"):
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier does not accept sample_w"
+    ):
         PartitionEnsemble(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
     pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=7))
     kept = PartitionEnsemble(pipeline).fit(X, y)
@@ -490,19 +492,19 @@ def test_parts_can_be_fitted_side_by_side(rng):
         (
             {"estimator": Ridge(), "vote": "run-off"},
             TypeError,
-            "vote='run-off' is for classifiers, and Ridge is a regressor",
+            "vote='run-off' is for classifiers, but Ridge is a regressor",
         ),
         ({"partition": "columns"}, ValueError, "partition"),
         (
             {"partition": [0, 1, 1]},
             ValueError,
-            "the number of a part for each of the 12 features",
+            "an array of integers, the part of each of the 12 features",
         ),
         ({"partition": np.zeros(12)}, ValueError, "got an array of float64"),
         (
             {"partition": [0, 1] * 6, "groups": [[2, 4], [6, 7]]},
             ValueError,
-            r"The group of features \[6, 7\] is in several parts",
+            r"\[6, 7\] are a group, but the partition puts them into several parts",
         ),
         (
             {"estimator": LinearSVC(), "vote": "pairwise"},
@@ -511,8 +513,16 @@ def test_parts_can_be_fitted_side_by_side(rng):
         ),
         ({"n_parts": 0}, ValueError, "n_parts"),
         ({"on_missing": "guess"}, ValueError, "on_missing"),
-        ({"groups": {"a": [0, 99]}}, ValueError, "the feature 99, which X does not"),
-        ({"groups": {"a": ["nobody"]}}, ValueError, "'nobody', which X does not have"),
+        (
+            {"groups": {"a": [0, 99]}},
+            ValueError,
+            "'a' contains 99, which is not a feature of X",
+        ),
+        (
+            {"groups": {"a": ["nobody"]}},
+            ValueError,
+            "'a' contains 'nobody', which is not a feature",
+        ),
         ({"groups": {"a": []}}, ValueError, "The group 'a' has no features"),
         ({"groups": [[0, 1], [1, 2]]}, ValueError, "Feature 1 is in"),
         ({"groups": [0, 1, 1]}, ValueError, "one label for each of the 12 features"),

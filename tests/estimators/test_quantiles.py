@@ -168,6 +168,6 @@ def test_intervals_of_quantile_models_are_two_quantiles(rng, tmp_path):
 def test_a_frozen_quantile_model_warns(rng):
     X, y = rows(rng, 100)
     frozen = FrozenEstimator(make_pipeline(StandardScaler(), LINEAR).fit(X, y))
-    with pytest.warns(UserWarning, match="the mean of the quantiles of its draws"):
+    with pytest.warns(UserWarning, match="the mean of the quantiles over the draws"):
         model = AverageOverMissing(frozen, Donors()).fit(X)
     assert model.levels_ == ()

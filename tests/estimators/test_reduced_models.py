@@ -113,7 +113,9 @@ def test_training_rows_with_holes_serve_where_they_are_whole(sensors, rng):
 def test_no_training_row_for_a_pattern(rng):
     X = rng.normal(size=(40, 3))
     X[:20, 0] = X[20:, 1] = np.nan
-    with pytest.raises(ValueError, match=r"No training row has all of the columns \[0"):
+    with pytest.raises(
+        ValueError, match=r"No training row has values in all of the columns \[0"
+    ):
         ReducedModels(LinearRegression()).fit(X, np.arange(40.0))
 
 
@@ -121,7 +123,7 @@ def test_training_rows_of_some_classes_only(sensors):
     X, y, _, _ = sensors
     holed = X.copy()
     holed[y == 1, 2] = np.nan
-    with pytest.raises(ValueError, match=r"\[0, 1, 2, 3\] are not of all classes"):
+    with pytest.raises(ValueError, match=r"\[0, 1, 2, 3\] do not cover all classes"):
         ReducedModels(LogisticRegression()).fit(holed, y)
 
 
@@ -164,7 +166,9 @@ def test_sample_weight_reaches_every_model(sensors, rng):
     model = ReducedModels(base).fit(X, y, sample_weight=weights)
     by_hand = base.fit(X[:, :3], y, sample_weight=weights).predict_proba(Q[:20, :3])
     np.testing.assert_array_equal(model.predict_proba(Q[:20]), by_hand)
-    with pytest.raises(TypeError, match="KNeighborsClassifier does not take sample_w"):
+    with pytest.raises(
+        TypeError, match="KNeighborsClassifier does not accept sample_w"
+    ):
         ReducedModels(KNeighborsClassifier()).fit(X, y, sample_weight=weights)
 
 

@@ -216,7 +216,10 @@ def test_the_keyboard_stops_a_fit(monkeypatch):
     [
         ({"budget": -1}, "'budget' parameter"),
         ({"budget": 8}, "must be less than the total value of the features, 8"),
-        ({"feature_values": [1, 2]}, "one number per feature, 8; got shape"),
+        (
+            {"feature_values": [1, 2]},
+            "one number for each of the 8 features; got shape",
+        ),
         ({"feature_values": [-1] + [1] * 7}, "finite and not negative"),
         ({"feature_values": [0] * 8}, "less than the total value of the features, 0"),
         ({"feature_values": "entropy"}, "'feature_values' parameter"),

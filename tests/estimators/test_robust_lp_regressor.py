@@ -240,11 +240,17 @@ def test_files_and_plain_models(tmp_path):
         ({"budget": 8}, "must be less than the total value of the features, 8"),
         ({"quantile": 0}, "'quantile' parameter"),
         ({"quantile": 1.0}, "'quantile' parameter"),
-        ({"feature_values": [1, 2]}, "one number per feature, 8; got shape"),
+        (
+            {"feature_values": [1, 2]},
+            "one number for each of the 8 features; got shape",
+        ),
         ({"feature_values": "entropy"}, "'feature_values' parameter"),
         ({"groups": [[0, 1], [1]]}, "Feature 1 is in the groups"),
         ({"C": -2}, "'C' parameter"),
-        ({"n_chunks": 121}, "n_chunks=121 needs that many rows; there are 120"),
+        (
+            {"n_chunks": 121},
+            "n_chunks=121 needs at least that many rows, but there are only 120",
+        ),
     ],
 )
 def test_bad_parameters_give_one_sentence(parameters, sentence):

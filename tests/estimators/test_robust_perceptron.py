@@ -118,7 +118,7 @@ def test_survives_the_loss_of_features_that_knew_the_label():
     [
         ({"budget": -1}, "'budget' parameter"),
         ({"budget": 9.5}, "less than the total value of the features, 9"),
-        ({"feature_values": [1.0]}, "one number per feature, 9"),
+        ({"feature_values": [1.0]}, "one number for each of the 9 features"),
         ({"margin": -1}, "'margin' parameter"),
         ({"step": 0}, "'step' parameter"),
     ],
@@ -130,7 +130,7 @@ def test_bad_parameters_give_one_sentence(parameters, sentence):
 
 def test_partial_fit_says_what_it_needs():
     X, y = data()
-    with pytest.raises(ValueError, match="needs all classes"):
+    with pytest.raises(ValueError, match="needs all class labels; pass classes"):
         RobustPerceptron().partial_fit(X, y)
     model = RobustPerceptron().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="not among the classes"):

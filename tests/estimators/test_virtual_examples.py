@@ -134,7 +134,7 @@ def test_sample_weight_is_routed(cls, data):
 @both
 def test_bad_input_gives_one_sentence(cls, data):
     X, y = data
-    with pytest.raises(ValueError, match="FeatureDeletion does not: train Inv"):
+    with pytest.raises(ValueError, match="FeatureDeletion does not; use Inv"):
         cls(attack=FeatureDeletion()).fit(X, y)
     with pytest.raises(ValueError, match="'attack' parameter"):
         cls(attack="shift").fit(X, y)
@@ -151,7 +151,7 @@ class Unweighted(SVC):
 
 @both
 def test_weights_for_an_estimator_without(cls, data):
-    with pytest.raises(TypeError, match="Unweighted does not take sample_weight"):
+    with pytest.raises(TypeError, match="Unweighted does not accept sample_weight"):
         cls(Unweighted()).fit(*data, sample_weight=np.ones(40))
 
 

@@ -193,10 +193,10 @@ def test_no_interval_is_left_earlier(rng):
 @pytest.mark.parametrize(
     ("y", "tolerance", "sentence"),
     [
-        ([1.0, 2.0], 1.0, "y must hold a finite number for each of the 3 rows"),
-        ([1.0, np.nan, 2.0], 1.0, "y must hold a finite number"),
+        ([1.0, 2.0], 1.0, "y must have a finite number for each of the 3 rows"),
+        ([1.0, np.nan, 2.0], 1.0, "y must have a finite number"),
         ([1.0, 2.0, 3.0], -1.0, "must not be negative"),
-        ([1.0, 2.0, 3.0], [1.0, 2.0], "one for each of the 3 rows"),
+        ([1.0, 2.0, 3.0], [1.0, 2.0], "one number for each of the 3 rows"),
         ([1.0, 2.0, 3.0], np.nan, "not be negative"),
     ],
 )

@@ -183,6 +183,8 @@ def test_many_rows_are_judged_by_a_sample(rng):
         (np.arange(100), True),
         (np.arange(1000) % 50, False),
         (np.arange(1000.0) % 50, False),
+        (np.arange(5000) % 100, False),
+        (np.arange(5000) % 101, True),
         (load_diabetes().target, True),
     ],
 )
@@ -388,11 +390,11 @@ def test_shared_parts_look_as_what_they_contain(rng):
     ("wrong", "sentence"),
     [
         ({"groups": 5}, "groups must be a dictionary .* got 5"),
-        ({"groups": {"arm": ["z"]}}, "names the feature 'z', which X does not have"),
+        ({"groups": {"arm": ["z"]}}, "'arm' contains 'z', which is not a feature"),
         ({"level": "much"}, "'level' parameter of recommend .* Got 'much'"),
         ({"level": 2.0}, "probabilities from 0 to 1; got 2.0"),
         ({"perturb": "rain"}, "perturb must be one of .* got 'rain'"),
-        ({"perturb": "missing_groups"}, "Outages of groups need groups"),
+        ({"perturb": "missing_groups"}, "perturb='missing_groups' needs groups"),
         ({"task": "guess"}, "'task' parameter of recommend .* Got 'guess'"),
         ({"encoder": 3}, "'encoder' parameter of recommend .* Got 3"),
         ({"max_rows": 1}, "'max_rows' parameter of recommend .* Got 1"),

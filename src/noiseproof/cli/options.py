@@ -82,8 +82,8 @@ Task = Annotated[
     typer.Option(
         metavar="TASK",
         help="classification or regression. By default it depends on the target: "
-        "numbers are a quantity if they have fractions, or if there are more than 20 "
-        "distinct values and these are more than a tenth of the rows.",
+        "numbers are a quantity if they have fractions, if more than 100 of them are "
+        "distinct, or if more than 20 are and these are more than a tenth of the rows.",
         rich_help_panel=_COLUMNS,
     ),
 ]

@@ -123,9 +123,9 @@ class ReducedModels(KnownMissing):
             if not len(rows):
                 raise ValueError(
                     "No training row has values in all of the columns "
-                    f"{np.flatnonzero(there).tolist()}, which are the observed columns "
-                    "of a row to predict; train on more complete rows, or use "
-                    "AverageOverMissing."
+                    f"{np.flatnonzero(there).tolist()}, so no model can be fitted for "
+                    "rows in which just these are observed; train on more complete "
+                    "rows, or use AverageOverMissing."
                 )
             X, y = _safe_indexing(X, rows), y[rows]
             weights = None if weights is None else weights[rows]

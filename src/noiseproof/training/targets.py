@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import type_of_target
 
 from noiseproof._rows import check_targets
 
-_FEW = 20  # at most so many distinct whole numbers are classes in any case
+_FEW = 20  # at most this many distinct whole numbers are classes in any case
+_MANY = 100  # more than this many are a quantity in any case, such as a count
 
 
 def task_of(y: Any) -> str:
@@ -26,8 +27,9 @@ def task_of(y: Any) -> str:
     Returns
     -------
     task : {"classification", "regression"}
-        Numbers call for regression if they have fractions, or if the number of
-        distinct ones exceeds both 20 and a tenth of the rows.
+        Numbers call for regression if they have fractions, if more than 100 of them
+        are distinct, or if the number of distinct ones exceeds both 20 and a tenth of
+        the rows.
 
     See Also
     --------
@@ -49,7 +51,8 @@ def task_of(y: Any) -> str:
         kind = type_of_target(y)
     if kind not in ("binary", "multiclass"):
         return "regression"
-    many = y.dtype.kind in "iuf" and len(np.unique(y)) > max(_FEW, len(y) / 10)
+    most = np.clip(len(y) / 10, _FEW, _MANY)
+    many = y.dtype.kind in "iuf" and len(np.unique(y)) > most
     return "regression" if many else "classification"
 
 
