@@ -19,7 +19,7 @@ _MASKED = 600  # labelled rows, each counted once for each pattern that it gets
 _MOST = 4  # patterns that a labelled row gets
 _FEW = 20  # complete labelled rows, below which they correct nothing
 _SLOPE = 0.3  # by how much the slope of a correction usually differs from one
-_BIAS = 0.3  # and the mean loss from the expected one, as a share of it
+_PRIOR = 20  # labelled rows that count as much as the belief that there is no bias
 WIDTH = float(ndtri(0.975))  # of an interval, in standard errors
 
 
@@ -38,9 +38,7 @@ class Correction:
         reach = (away**2).sum() + np.var(bias) * bias.shape[1] / _SLOPE**2
         reach = max(float(reach), 1e-300)
         self.slope = max(1.0 + float((away * bias).sum()) / reach, 0.0)
-        error = np.var(bias.mean(axis=1)) / len(bias)
-        usual = np.inf if of_squares else (_BIAS * self.middle) ** 2
-        trust = 1.0 / (1.0 + error / max(usual, 1e-300))
+        trust = 1.0 if of_squares else len(bias) / (len(bias) + _PRIOR)
         self.height = self.middle + trust * float(bias.mean())
         self.residuals = found - found.mean() - self.slope * away
         # how far each labelled row moves the height and the slope
