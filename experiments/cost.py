@@ -54,7 +54,7 @@ class Sizes(Settings):
 
     data: tuple[str, ...] = (
         "vehicle", "phoneme", "segment", "satimage", "penbased", "spambase", "digits",
-        "mnist", "heart-table", "electricity-table", "eyemovements-table",
+        "mnist", "cancer", "heart-table", "electricity-table", "eyemovements-table",
         "credit-table",
     )  # fmt: skip
     models: tuple[str, ...] = (LINEAR, BOOSTING, FOREST)
@@ -86,7 +86,8 @@ class Cost(Experiment[Sizes]):
         "calibrated on the last quarter, which is complete. *CBPE, averaged* gets the "
         "probabilities of `AverageOverMissing` instead. There are at most 1,000 test "
         "rows, and at most half of the table. Claims about errors count only tables "
-        "with at least 500 test rows. Ranks: with 50 % of the values missing at "
+        "with at least 500 test rows; wine and iris have too few, and are left out. "
+        "Ranks: with 50 % of the values missing at "
         "random, three times for each row, columns are ranked by their cost according "
         "to `missing_cost` (as log-loss) and by how much the true log-loss falls if "
         "the column is revealed. The true order can be told if at least half of the "
@@ -135,7 +136,7 @@ class Cost(Experiment[Sizes]):
         times = [row["value"] for row in select(rows, panel="time")]
         text = "missing_cost takes at most three times as long as predicting the rows"
         told = f"mean {np.mean(times):.2f}, largest {max(times):.2f}"
-        return [*found, Claim(text, bool(np.mean(times) <= 3), told)]
+        return [*found, Claim(text, max(times) <= 3, told)]
 
     def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
         """Errors only."""
@@ -357,14 +358,19 @@ def _near(rows: Sequence[Row]) -> Iterator[Claim]:
         for method in (OURS, SURE, CBPE, CBPE_AVERAGED)
         if select(own, curve=method)
     }
-    ours = float(errors.pop(OURS))
+    ours = float(errors[OURS])
     yield Claim(
         "The mean absolute error of the estimated accuracy is at most 0.02 for mcar "
         "and mar", ours <= 0.02, f"{ours:.4f}",
     )  # fmt: skip
-    for method, error in errors.items():
-        given = method == CBPE_AVERAGED  # it sees what the averages say
+    for method in (SURE, CBPE, CBPE_AVERAGED):
+        given = method == CBPE_AVERAGED  # it gets the averaged probabilities
         text = f"That is at most {'' if given else 'half of '}that of {method}"
+        if method not in errors:
+            told = f"not run: {NANNYML} does not name a Python that has NannyML"
+            yield Claim(text, False, told)
+            continue
+        error = errors[method]
         good = ours <= (error if given else error / 2)
         yield Claim(text, bool(good), f"{ours:.4f} against {error:.4f}")
     inside = [

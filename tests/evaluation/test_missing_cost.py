@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -9,6 +10,7 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -189,6 +191,27 @@ def test_holes_that_depend_on_the_value_get_a_warning(fitted):
             Z = Missing(0.5, mechanism=mechanism).sample(X, rng=seed)
             words = missing_cost(fitted, Z).warnings
             assert not any("because" in one for one in words), (mechanism, seed, words)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_labelled_rows_with_few_values_suffice_for_a_warning(seed):
+    """71 rows are held out, and keep a fifth of their values."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_new, y, _ = train_test_split(X, y, test_size=0.5, random_state=seed)
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    model = AverageOverMissing(linear, random_state=0).fit(X, y)
+    for mechanism, expected in (("mnar", True), ("mcar", False)):
+        Z = Missing(0.8, mechanism=mechanism).sample(X_new, rng=seed)
+        words = missing_cost(model, Z).warnings
+        assert any("because of what they are" in one for one in words) == expected
+
+
+def test_too_few_values_to_check_anything_get_a_warning():
+    X, y = table(120)
+    model = AverageOverMissing(LogisticRegression(), random_state=0).fit(X, y)
+    Z = Missing(0.95).sample(table(200, seed=1)[0], rng=0)
+    words = missing_cost(model, Z).warnings
+    assert any(one.startswith("There are too few observed values") for one in words)
 
 
 def test_other_rows_get_a_warning(fitted):

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _TURNS = 3  # in each of which a part of the values still there is hidden and guessed
 _FEW = 20  # values, of which no mean is told
 _ROWS = 500  # of today that are looked at, and labelled ones
+_MOST = 8  # patterns of today that a labelled row gets, if there are few such rows
 _CERTAINLY = 0.01  # probability of a false sign
 _SHIFT = 0.1  # standard deviations, below which a shift does no harm
 _WORSE = 1.5  # times the squared error of guesses on labelled rows
@@ -33,6 +34,10 @@ _BY_VALUE = (
     "The observed values of some columns differ from what the other columns predict: "
     "{}. Their values are probably missing because of what they are, which the "
     "estimate cannot take into account."
+)
+_UNCHECKED = (
+    "There are too few observed values to check why values are missing: {}. If they "
+    "are missing because of what they are, the estimate is wrong."
 )
 _OTHER_ROWS = (
     "The rows are not like the training rows{}. The estimate only holds for rows that "
@@ -58,12 +63,16 @@ def warning_signs(
     if before.any() and new.any():
         found.append(_NEW.format(_listed(names, new)))
     rows, known = _sampled(X, rng), _sampled(labelled, rng)
-    own = missing_values(known)
-    known = without(known, own | like(own, missing_values(rows), rng))
-    now, then = (_guessed(law, part, rng) for part in (rows, known))
-    shift, z, worse, sure = _compared(now, then)
+    own, patterns = missing_values(known), missing_values(rows)
+    repeats = int(np.clip(_ROWS // len(own), 1, _MOST))
+    masked = (without(known, own | like(own, patterns, rng)) for _ in range(repeats))
+    then = np.stack([_guessed(law, part, rng) for part in masked])
+    shift, z, worse, sure = _compared(_guessed(law, rows, rng), then)
     moved = _moved(shift, z)
     rarely = gone.mean(axis=0) > before.mean(axis=0) + _MORE
+    unchecked = rarely & ~gone.all(axis=0) & ~np.isfinite(z)
+    if unchecked.sum() > gone.any(axis=0).sum() / 2:
+        found.append(_UNCHECKED.format(_listed(names, unchecked)))
     if (moved & rarely).any():
         found.append(_BY_VALUE.format(_listed(names, moved & rarely)))
     elsewhere = moved & ~rarely
@@ -124,11 +133,15 @@ def _placed(part: Array, rows: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _compared(now: Array, then: Array) -> tuple[Array, Array, float, float]:
-    """Shifts of columns and their z; how much worse predictions are, and its z."""
+    """Shifts of columns and their z; how much worse predictions are, and its z.
+
+    `then`, of shape (repeats, n, d), has each labelled row several times.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns without a value
+        each = np.nanmean(then, axis=0)  # repeats of a row are not independent
         means, variances, counts = (
-            np.array([ask(part) for part in (now, then)])
+            np.array([ask(part) for part in (now, each)])
             for ask in (
                 partial(np.nanmean, axis=0),
                 partial(np.nanvar, axis=0),
@@ -140,7 +153,7 @@ def _compared(now: Array, then: Array) -> tuple[Array, Array, float, float]:
     errors = (variances / np.maximum(counts, 1)).sum(axis=0)
     z = shift / np.sqrt(np.maximum(errors, 1e-300))
     (a, va), (b, vb) = (_squares(part) for part in (now, then))
-    worse = float(a / max(b, 1e-12))
+    worse, vb = float(a / max(b, 1e-12)), vb * len(then)
     return shift, z, worse, float((a - _WORSE * b) / np.sqrt(va + _WORSE**2 * vb))
 
 
