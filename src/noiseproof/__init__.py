@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# `import noiseproof` and `noiseproof --help` need not wait for scikit-learn
+# lazy imports, so that `noiseproof --help` need not wait for scikit-learn
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

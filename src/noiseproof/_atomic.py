@@ -1,4 +1,4 @@
-"""Files as bytes: written whole or not at all, and never over one's own input."""
+"""Write files completely or not at all, and never over an input."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PathLike = str | os.PathLike[str]
 
 
 def check_output(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
-    """Refuse a place that cannot be written to, or that holds one of the inputs.
+    """Raise an error if `path` cannot be written to, or is one of the inputs.
 
-    An input counts by whatever name or link it is known.
+    Inputs are recognised by other names and through links, too.
     """
     if _is_special(path):
         return
@@ -41,20 +41,19 @@ def check_output(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
 
 @contextmanager
 def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary file to write to, which takes the place of `path` at the end.
+    """Yield a binary file to write to, which replaces `path` at the end.
 
-    The bytes go to a hidden file in the same folder, are forced to the disk, and then
-    the file is renamed. Whoever opens `path`, at any time and after any crash, finds
-    the old content or the new one. What is not a regular file (a pipe, `/dev/null`) is
-    written to directly.
+    The bytes go to a hidden file in the same folder, which is flushed to disk and then
+    renamed. So `path` has either the old or the new content at any time, even after a
+    crash. Pipes and devices such as `/dev/null` are written to directly.
     """
     check_output(path)
     if _is_special(path):
         with open(path, "wb") as file:
             yield file
         return
-    target = Path(os.path.realpath(path))  # a link stays and its target is replaced
-    # a short name of its own: that of the target may be as long as names can be
+    target = Path(os.path.realpath(path))  # a link stays, and its target is replaced
+    # a short name, since the target's name may already have the maximum length
     temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
@@ -75,5 +74,5 @@ def atomic_write(path: PathLike) -> Iterator[BinaryIO]:
 
 
 def _is_special(path: PathLike) -> bool:
-    """Whether it is there and neither a file nor a folder: a pipe or a device."""
+    """Return whether a path is a pipe or a device, so neither a file nor a folder."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))

@@ -1,4 +1,4 @@
-"""Weights of models whose answers are averaged."""
+"""Weights for averaging the predictions of several models."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from scipy.optimize import nnls
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 100  # of expectation and maximisation
-_SMALL = 0.02  # weight that is not worth a model
-_UNLIKELY = 1e-6  # log-loss has no bound
+_ROUNDS = 100  # iterations of the EM algorithm
+_SMALL = 0.02  # models with a smaller weight are left out
+_UNLIKELY = 1e-6  # least probability, which bounds the log-loss
 
 
 def blend_weights(
     predictions: Array, y: Any, classes: Any, smallest: float = _SMALL
 ) -> Array:
-    """Weights of models for their soft predictions of rows with targets y.
+    """Compute the weights of models, given their predictions of rows with targets y.
 
-    They sum to one and none is negative. `predictions` has the shape (n_models, n_rows,
-    n_classes), or (n_models, n_rows) for quantities. Of probabilities the weights make
-    y likeliest, of quantities they have the least squared error. A weight below
-    `smallest` becomes zero.
+    The weights are not negative and sum to one. `predictions` has the shape (n_models,
+    n_rows, n_classes) for classifiers and (n_models, n_rows) for regressors, for which
+    `classes` is None. The weights maximise the likelihood of y, or minimise the squared
+    error. A weight below `smallest` becomes zero.
     """
     if classes is None:
         scale = max(float(np.abs(y).max()), 1.0) * 1e3 * len(y) ** 0.5

@@ -1,9 +1,10 @@
-"""Rows kept aside that calibrate a model for every pattern of missing values.
+"""Conformal calibration of a model for every pattern of missing values.
 
-This is CP-MDA-Exact (Zaffran et al. 2023). For a row that misses m, all calibration
-rows that miss nothing else lose m as well; the threshold is a quantile of how badly the
-model does on them. They and the new row are exchangeable then, so its own score is
-below the threshold with the probability asked for.
+This is CP-MDA-Exact (Zaffran et al. 2023). Let m be the set of values that a new row
+misses. All calibration rows that miss only values in m are used, and the rest of m is
+deleted from them. The threshold is a quantile of the model's errors (scores) on these
+rows. They are exchangeable with the new row, so its score is below the threshold with
+the requested probability.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from noiseproof.conditionals import holes
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-# of rows that miss just what they shall, and their targets: how wrong the model is
+# maps rows with the same missing values, and their targets, to the model's errors
 Score = Callable[[Any, NDArray[Any]], Array]
 
-_PATTERNS = 100_000  # whose thresholds are remembered
+_PATTERNS = 100_000  # maximum number of patterns whose thresholds are cached
 
 
 class Calibration:
-    """Rows that a model was not fitted on, their targets, and the thresholds so far.
+    """Held-out rows, their targets, and the thresholds computed so far.
 
-    `labels` gives a number to the group of each column: if one column of a group is
-    missing, so are the others. A sparse matrix has no missing values that are known,
-    so all of its rows have one pattern. Where at least `alone` rows have a pattern from
-    the beginning, they alone calibrate it: so the promise holds for any mechanism that
-    makes values missing, if it is the same for new rows.
+    `labels` is the group of each column: if one column of a group is missing, so are
+    the others. Missing values of a sparse matrix are unknown, so all of its rows have
+    the same pattern. If at least `alone` rows have a pattern from the beginning, only
+    these calibrate it. The coverage is then guaranteed for any mechanism that makes
+    values missing, if it is the same for new rows.
     """
 
     def __init__(
@@ -50,14 +51,14 @@ class Calibration:
         self._forget()
 
     def _forget(self) -> None:
-        # by coverage, and then by the numbers of the columns that are missing
+        # keys: the coverage, then the indices of the missing columns
         self.thresholds: dict[float, dict[tuple[int, ...], float]] = {}
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the thresholds, which are computed anew when they are needed."""
+        """Return all but the thresholds, which are recomputed when they are needed."""
         return {k: v for k, v in self.__dict__.items() if k != "thresholds"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -65,7 +66,7 @@ class Calibration:
         self._forget()
 
     def check(self, coverage: Any) -> None:
-        """Refuse a coverage for which there are too few rows."""
+        """Raise an error if a coverage is invalid, or if there are too few rows."""
         if not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
             raise ValueError(f"coverage must lie within (0, 1); got {coverage!r}.")
         coverage = float(coverage)
@@ -76,9 +77,9 @@ class Calibration:
             )
 
     def limits(self, missing: Mask, coverage: float, score: Score) -> tuple[Mask, Any]:
-        """What rows that miss this are treated as missing, and how wrong one may be."""
+        """Return the missing values to calibrate each row for, and its threshold."""
         missing = self._whole_groups(missing)
-        if not missing.size:  # of a sparse matrix, or of no rows
+        if not missing.size:  # a sparse matrix, or no rows
             limit = self._threshold(missing[0], coverage, score) if len(missing) else 0
             return missing, np.full(len(missing), limit)
         patterns, which = np.unique(missing, axis=0, return_inverse=True)
@@ -87,9 +88,10 @@ class Calibration:
         return patterns[which.ravel()], np.array(limits)[which.ravel()]
 
     def _served(self, pattern: Mask, coverage: float) -> Mask:
-        """The pattern, with as few values more as give it enough calibration rows.
+        """Extend a pattern, if necessary, until it has enough calibration rows.
 
-        It depends on what is missing only, so the promise holds for what it gives.
+        Each step adds as few values as possible. The result depends only on which
+        values are missing, so the guarantee still holds.
         """
         while True:
             more = (self.missing & ~pattern).sum(axis=1)
@@ -100,7 +102,7 @@ class Calibration:
             pattern = pattern | self.missing[others[more[others].argmin()]]
 
     def _threshold(self, pattern: Mask, coverage: float, score: Score) -> float:
-        """The quantile of the scores of calibration rows that miss just this."""
+        """Return the quantile of the scores of calibration rows with this pattern."""
         known = self.thresholds.setdefault(coverage, {})
         key = tuple(np.flatnonzero(pattern).tolist())
         found = known.get(key)
@@ -117,14 +119,14 @@ class Calibration:
         return found
 
     def _usable(self, pattern: Mask, coverage: float) -> NDArray[np.intp]:
-        """Rows that miss just this, if there are enough, else all that miss no more."""
+        """Return the rows with this pattern, if enough, else all that miss no more."""
         own = np.flatnonzero((self.missing == pattern).all(axis=1))
         if self.alone is not None and len(own) >= max(self.alone, _least(coverage)):
             return own
         return np.flatnonzero(~(self.missing & ~pattern).any(axis=1))
 
     def _whole_groups(self, missing: Mask) -> Mask:
-        """Values that are missing, and with them the rest of their groups."""
+        """Mark the missing values, and with them the rest of their groups."""
         touched = np.zeros((len(missing), self.labels.max(initial=-1) + 1), dtype=bool)
         rows, columns = np.nonzero(missing)
         touched[rows, self.labels[columns]] = True
@@ -132,21 +134,21 @@ class Calibration:
 
 
 def missing_values(X: Any) -> Mask:
-    """Which values are missing, of shape (n, d); (n, 0) for a sparse matrix."""
+    """Mark the missing values, with shape (n, d); (n, 0) for a sparse matrix."""
     if density(X) is not None:
         return np.zeros((X.shape[0], 0), dtype=bool)
     return holes(X if hasattr(X, "columns") else np.asarray(X, dtype=np.float64))
 
 
 def without(X: Any, missing: Mask) -> Any:
-    """Rows without the values that are marked, if any of these is still there."""
+    """Delete the marked values; return X itself if all are missing already."""
     if not missing.size or not (missing & ~missing_values(X)).any():
         return X
     return contain(X, "nan").without(missing)
 
 
 def ordered(X: Any, names: Any) -> Any:
-    """A data frame with its columns in this order; an array as it is."""
+    """Reorder the columns of a data frame; an array is returned as it is."""
     if names is None or not hasattr(X, "columns") or list(X.columns) == list(names):
         return X
     absent = [name for name in names if name not in X.columns]
@@ -158,10 +160,10 @@ def ordered(X: Any, names: Any) -> Any:
 
 
 def _least(coverage: float) -> int:
-    """The number of rows from which on there is a threshold."""
+    """Return the smallest number of rows for which there is a threshold."""
     return int(np.ceil(round(coverage / (1 - coverage), 9)))
 
 
 def _rank(n: int, coverage: float) -> int:
-    """Which of n scores, by size, is the threshold; above n there is none."""
+    """Return the rank of the threshold among n scores; beyond n, there is none."""
     return int(np.ceil(round((n + 1) * coverage, 9)))

@@ -1,4 +1,4 @@
-"""What a model contains: its parts, training rows, ways to answer rows with holes."""
+"""Inspect a model: its parts, stored training rows, treatment of missing values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from noiseproof._private import CLUSTERED_ROWS, NEIGHBOUR_ROWS
 
-# fitted attributes that hold training rows, or that say which of them another one holds
+# fitted attributes that hold training rows, or the indices of stored training rows
 _ROWS = (
     "rows_",  # Donors, ReducedModels
     "rows",  # the calibration of intervals
@@ -28,7 +28,7 @@ _ROWS = (
 
 
 def parts(model: Any) -> Iterator[Any]:
-    """The model and all that it holds, each thing once."""
+    """Yield the model and all objects that it holds, each once."""
     seen: set[int] = set()
     waiting = [model]
     while waiting:
@@ -48,15 +48,15 @@ def parts(model: Any) -> Iterator[Any]:
 
 
 def replaced(model: Any, found: dict[int, Any]) -> Any:
-    """The model with other objects in the places of some, which are given by `id`.
+    """Return the model with some of its parts replaced; the keys of `found` are ids.
 
-    What holds none of them is shared with the model that was given.
+    Objects that hold none of these parts are shared with the original model.
     """
     done = dict(found)
 
     def visit(part: Any) -> Any:
         if id(part) not in done:
-            done[id(part)] = part  # for whatever refers back to it
+            done[id(part)] = part  # for circular references
             done[id(part)] = _with_parts(part, visit)
         return done[id(part)]
 
@@ -64,7 +64,7 @@ def replaced(model: Any, found: dict[int, Any]) -> Any:
 
 
 def _with_parts(whole: Any, visit: Callable[[Any], Any]) -> Any:
-    """What results if each part becomes what a visit makes of it."""
+    """Return the object with each part replaced by the result of `visit`."""
     if isinstance(whole, list | tuple | set):
         items = list(map(visit, whole))
         same = all(map(operator.is_, items, whole))
@@ -80,14 +80,14 @@ def _with_parts(whole: Any, visit: Callable[[Any], Any]) -> Any:
     members = {name: visit(part) for name, part in state.items()}
     if all(part is state[name] for name, part in members.items()):
         return whole
-    # `copy` would ask an object how to make a copy of it
+    # `copy` would call the object's own methods for copying
     copied: Any = copy(whole) if state is whole else object.__new__(type(whole))
     (copied if state is whole else vars(copied)).update(members)
     return copied
 
 
 def treatment_of(model: Any) -> str | None:
-    """How a model answers rows with holes, in words; None if none were in training."""
+    """Describe how a model treats missing values; None if training had none."""
     for part in parts(model):
         treatments = getattr(part, "treatments_", None)
         if treatments is not None:
@@ -96,7 +96,7 @@ def treatment_of(model: Any) -> str | None:
 
 
 def kept_rows(model: Any) -> str | None:
-    """Where a model keeps rows of its training data; None if it keeps none.
+    """Tell where a model stores training rows; return None if it stores none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pipelines and searches, opened in one place."""
+"""Unwrap pipelines and searches."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Steps = list[tuple[str, Any]]
 
 
 def unwrap(model: Any) -> tuple[Steps, Any]:
-    """The steps before the last one, nested pipelines laid flat, and the last one.
+    """Return the steps before the last one, from nested pipelines too, and the last.
 
-    Of a search it is the best estimator that counts, of a frozen estimator what is in
-    it, and of a `ConformalRegressor` what it predicts with. Steps that let everything
-    pass are left out.
+    A search is replaced by its best estimator, and a frozen estimator or a
+    `ConformalRegressor` by the estimator inside. Steps that pass everything through are
+    left out.
 
     Examples
     --------
@@ -44,13 +44,13 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
 
 
 def has_intervals(model: Any) -> bool:
-    """Whether a model, or the last step of a pipeline, has prediction intervals."""
+    """Return whether a model, or a pipeline's last step, has prediction intervals."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return hasattr(last, "predict_interval")
 
 
 def intervals_of(model: Any, X: Any, coverage: float) -> Any:
-    """Prediction intervals of a model, or of the last step of a pipeline."""
+    """Return prediction intervals of a model, or of the last step of a pipeline."""
     if isinstance(model, Pipeline):
         X, model = transform(model.steps[:-1], X), model.steps[-1][1]
     if not has_intervals(model):
@@ -62,7 +62,7 @@ def intervals_of(model: Any, X: Any, coverage: float) -> Any:
 
 
 def transform(steps: Steps, X: Any) -> Any:
-    """X as the last step gets it."""
+    """Transform X by some steps of a pipeline."""
     for _, step in steps:
         X = step.transform(X)
     return X

@@ -1,8 +1,8 @@
-"""What is used of other libraries though it is private there, all in one place.
+"""All uses of private names of other libraries, in one place.
 
-Nothing here is promised by its authors. When a new version of scikit-learn, skops or
-Dask breaks something, this is the file to mend; a test sees to it that no other module
-names what is private elsewhere.
+Their authors promise none of this. When a new version of scikit-learn, skops or Dask
+breaks something, fix it in this file; a test checks that no other module uses private
+names of other libraries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
-# Interval and its like describe legal parameters; the rest has no public counterpart.
+# Interval and similar classes describe legal parameters; the rest has no public
+# counterpart.
 from sklearn.utils import _safe_indexing as _safe_indexing
 from sklearn.utils._param_validation import HasMethods as HasMethods
 from sklearn.utils._param_validation import Interval as Interval
@@ -31,73 +32,73 @@ try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
     from sklearn.callback import with_callbacks as with_callbacks
 
-    WRAPPERS = 1  # frames that `with_callbacks` puts around a method
+    WRAPPERS = 1  # stack frames that `with_callbacks` adds to a method
 except ImportError:  # scikit-learn before 1.9
     WRAPPERS = 0
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's own, which came with 1.9."""
+        """Replace the class of the same name, which came with scikit-learn 1.9."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave a method as it is."""
+        """Return the method unchanged."""
         return method
 
 
 # scikit-learn
 
 
-# refuses parameters of an estimator that its `_parameter_constraints` do not allow
+# raises an error for parameters that violate `_parameter_constraints`
 check_parameters = BaseEstimator._validate_params
 
 CALLBACKS = "_skl_callbacks"  # attribute of an estimator that has some
 
 
 def callback_context(estimator: Any) -> Any:
-    """What reports a fit to the callbacks of an estimator."""
+    """Return the object that reports a fit to the callbacks of an estimator."""
     return estimator._init_callback_context(max_subtasks=None)
 
 
 def chosen_columns(transformer: Any, name: str) -> list[int]:
-    """Numbers of the columns that a part of a fitted ColumnTransformer gets."""
+    """Return the indices of the columns of one part of a fitted ColumnTransformer."""
     return list(transformer._transformer_to_input_indices[name])
 
 
 def keep_loss(regressor: Any) -> None:
-    """Let a PoissonRegressor whose weights were set keep what its fit would keep."""
+    """Set the private attribute that `fit` of PoissonRegressor would set."""
     regressor._base_loss = regressor._get_loss()
 
 
 def metric_functions() -> list[Any]:
-    """The functions behind the named scorers."""
+    """Return the functions behind the named scorers."""
     from sklearn.metrics import get_scorer, get_scorer_names
 
     return [get_scorer(name)._score_func for name in get_scorer_names()]
 
 
-NEIGHBOUR_ROWS = "_fit_X"  # in which nearest neighbours keep their training rows
-CLUSTERED_ROWS = "_raw_data"  # in which HDBSCAN keeps them
+NEIGHBOUR_ROWS = "_fit_X"  # attribute with the training rows of nearest neighbours
+CLUSTERED_ROWS = "_raw_data"  # attribute with the training rows of HDBSCAN
 
 
 class NeighboursState(NamedTuple):
-    """What nearest neighbours of scikit-learn read: rows, and what is known of them."""
+    """The private state of scikit-learn's nearest neighbours: rows and targets."""
 
     rows: Any
     targets: Any
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> NeighboursState | None:
-        """From the attributes of a fitted model, if it is such a model."""
+        """Read it from the attributes of a fitted model; None for other models."""
         rows = state.get(NEIGHBOUR_ROWS)
         return None if rows is None else cls(rows, state.get("_y"))
 
 
 def without_search_tree(model: Any) -> dict[str, Any]:
-    """Attributes of nearest neighbours without the compiled tree of their rows."""
+    """Return the attributes of nearest neighbours without the compiled search tree."""
     return {name: x for name, x in vars(model).items() if name != "_tree"}
 
 
 def grow_search_tree(model: Any) -> None:
-    """Grow the tree in which fitted nearest neighbours look up rows, as `fit` does."""
+    """Build the search tree of fitted nearest neighbours, as `fit` does."""
     from sklearn.neighbors import BallTree, KDTree
 
     method = vars(model).get("_fit_method")
@@ -115,7 +116,7 @@ def grow_search_tree(model: Any) -> None:
 
 
 class LibsvmState(NamedTuple):
-    """What the compiled loops of SVC, NuSVC, SVR, NuSVR and OneClassSVM read."""
+    """The state that compiled code of SVC, NuSVC, SVR, NuSVR and OneClassSVM reads."""
 
     n_support: Any
     intercept: Any
@@ -125,18 +126,18 @@ class LibsvmState(NamedTuple):
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> LibsvmState | None:
-        """From the attributes of a fitted model, if it is such a model."""
+        """Read it from the attributes of a fitted model; None for other models."""
         names = ("_n_support", "_intercept_", "_dual_coef_", "_probA", "_probB")
         return cls(*map(state.get, names)) if names[0] in state else None
 
 
 def kernel_width(machine: Any) -> float:
-    """Gamma of the kernel of a fitted SVC, NuSVC, SVR or NuSVR, as a number."""
+    """Return gamma of the kernel of a fitted SVC, NuSVC, SVR or NuSVR, as a number."""
     return float(machine._gamma)
 
 
 class BoostingState(NamedTuple):
-    """What the compiled loops of HistGradientBoosting read, and what changes that."""
+    """The private state of HistGradientBoosting that determines its predictions."""
 
     predictors: Any
     baseline: Any
@@ -146,7 +147,7 @@ class BoostingState(NamedTuple):
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> BoostingState | None:
-        """From the attributes of a fitted model, if it is such a model."""
+        """Read it from the attributes of a fitted model; None for other models."""
         names = (
             *("_predictors", "_baseline_prediction", "_bin_mapper"),
             *("_preprocessor", "_in_fit"),
@@ -155,24 +156,24 @@ class BoostingState(NamedTuple):
 
 
 def columns_of_a_tree(forest: Any) -> Any:
-    """How many columns an IsolationForest shows to each of its trees."""
+    """Return how many columns each tree of an IsolationForest uses."""
     return vars(forest).get("_max_features")
 
 
 def is_grown(tree: Any) -> bool:
-    """Whether it is the compiled part of a single tree."""
+    """Return whether an object is the compiled part of a single tree."""
     return type(tree).__module__ == "sklearn.tree._tree"
 
 
 def grown_nodes() -> Any:
-    """The dtype of the nodes of single trees and of forests."""
+    """Return the dtype of the nodes of single trees and of forests."""
     from sklearn.tree._tree import NODE_DTYPE
 
     return NODE_DTYPE
 
 
 def boosted_nodes() -> Any:
-    """The dtype of the nodes of HistGradientBoosting's trees."""
+    """Return the dtype of the nodes of HistGradientBoosting's trees."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
 
     return PREDICTOR_RECORD_DTYPE
@@ -214,11 +215,12 @@ HARMLESS_PARTS = frozenset({
 
 @contextmanager
 def without_array_libraries() -> Iterator[None]:
-    """Look through scikit-learn's packages without importing torch, CuPy or Dask.
+    """Keep scikit-learn's packages from importing torch, CuPy or Dask.
 
-    Whoever lists all estimators (as skops does on import) imports every package of
-    scikit-learn, and those that adapt these libraries import them, which takes seconds
-    where they are installed. Empty modules stand in for such packages meanwhile.
+    Listing all estimators, as skops does on import, imports every package of
+    scikit-learn. Some of them adapt these libraries and import them, which takes
+    seconds if they are installed. In this context, empty modules replace those
+    packages.
     """
     adapters = "sklearn.externals.array_api_compat."
     names = {adapters + library for library in ("torch", "cupy", "dask")}
@@ -238,9 +240,9 @@ SCHEMA = "schema.json"  # the file of an archive that describes its objects
 
 
 class SkopsNode(NamedTuple):
-    """What the description of an object says about itself.
+    """A node of skops's schema, which describes one object.
 
-    `id` is the same wherever one object is described; `file` holds an array of kind
+    `id` is the same in all descriptions of one object; `file` holds an array of kind
     "dense" or "sparse"; a node of kind "tree" is a tree of scikit-learn.
     """
 
@@ -251,7 +253,7 @@ class SkopsNode(NamedTuple):
 
     @classmethod
     def of(cls, node: dict[str, Any]) -> SkopsNode:
-        """Read a node; `below` is all that makes two objects equal."""
+        """Read a node; two objects are equal if their `below` is equal."""
         kinds = {"NdArrayNode": "dense", "SparseMatrixNode": "sparse"}
         kinds |= {"TreeNode": "tree"}
         own = ("__id__", "file")
@@ -266,9 +268,9 @@ class SkopsNode(NamedTuple):
 
 
 def grown_tree(node: Any) -> tuple[list[Any], list[str]]:
-    """What a node of kind "tree" says about itself, and the files of its arrays.
+    """Return four numbers of a node of kind "tree", and the files of its arrays.
 
-    That is the number of features, of outputs, of nodes and the depth; the files hold
+    The numbers are those of features, outputs and nodes, and the depth. The files hold
     the number of classes of each output, the nodes and their values.
     """
     features, classes, outputs = node["__reduce__"]["args"]["content"]
@@ -278,21 +280,21 @@ def grown_tree(node: Any) -> tuple[list[Any], list[str]]:
     return [json.loads(n["content"]) for n in numbers], [a["file"] for a in arrays]
 
 
-# LightGBM and CatBoost, whose fitted models cannot be made from a text by public means
+# LightGBM and CatBoost, which cannot restore fitted models from text by public means
 
 
 _LIGHTGBM = ("_objective", "_best_iteration", "_fitted_with_feature_names")
 
 
 def lightgbm_facts(model: Any) -> dict[str, Any]:
-    """What a fitted model of LightGBM knows that is not in its text or its classes."""
+    """Return attributes of a fitted LightGBM model that its text does not contain."""
     return {name: x for name, x in vars(model).items() if name in _LIGHTGBM}
 
 
 def finish_lightgbm(
     model: Any, booster: Any, facts: dict[str, Any], classes: Any
 ) -> None:
-    """Fit a model of LightGBM by giving it a booster."""
+    """Give a LightGBM model a booster, and mark it as fitted."""
     from sklearn.preprocessing import LabelEncoder
 
     for name in set(_LIGHTGBM) & facts.keys():
@@ -309,7 +311,7 @@ def finish_lightgbm(
 
 
 def finish_catboost(model: Any, params: dict[str, Any]) -> None:
-    """Let a loaded model of CatBoost have the parameters of the one that was saved."""
+    """Give a loaded CatBoost model the parameters of the one that was saved."""
     model._init_params = dict(params)
     model._n_features_in = len(model.feature_names_)
 
@@ -318,10 +320,10 @@ def finish_catboost(model: Any, params: dict[str, Any]) -> None:
 
 
 def empty_frame(frame: Any) -> Any:
-    """The pandas frame without rows that stands for a frame of Dask."""
+    """Return the empty pandas frame that describes a frame of Dask."""
     return frame._meta
 
 
 def client_behind(get: Any) -> Any:
-    """The client of the cluster on which a scheduler computes, None without one."""
+    """Return the client of the cluster behind a scheduler, None without one."""
     return getattr(get, "__self__", None)

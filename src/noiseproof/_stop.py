@@ -17,7 +17,7 @@ Report = Callable[[int, float, float], bool | None]
 
 @dataclass(frozen=True)
 class Stop:
-    """When a solver stops, and whom it tells about each step."""
+    """When a solver stops, and the functions it calls after each step."""
 
     tol: float  # relative suboptimality to reach
     max_iter: int
@@ -28,14 +28,14 @@ class Stop:
     done_iter: int = 0  # steps that earlier stages have taken
 
     def fewer(self, n_iter: int) -> Stop:
-        """What is left after some steps."""
+        """Return the criteria that are left after some steps."""
         left = self.max_iter - n_iter
         return replace(self, max_iter=left, done_iter=self.done_iter + n_iter)
 
     def tell(
         self, step: int, value: Any, relative_gain: Any, theta: Any = None
     ) -> bool:
-        """Report a step; whether the user asks to stop."""
+        """Report a step; return whether the user asks to stop."""
         if self.keep is not None and theta is not None:
             self.keep(theta)
         if self.report is None:
@@ -46,9 +46,9 @@ class Stop:
 
 @contextmanager
 def reporting(estimator: Any, X: Any, y: Any) -> Iterator[Report | None]:
-    """What `Stop` reports to while an estimator is fitted, or None if nobody listens.
+    """Yield the function to which `Stop` reports during a fit, or None if not needed.
 
-    That is scikit-learn's callbacks where they exist, and printed lines if `verbose`.
+    It calls scikit-learn's callbacks if these exist, and prints lines if `verbose`.
     """
     listeners: list[Report] = []
     context = None
@@ -79,7 +79,7 @@ def _to_callbacks(estimator: Any, context: Any, X: Any, y: Any) -> Report:
 
 def _printing(name: str) -> Report:
     def listen(step: int, value: float, suboptimality: float) -> bool:
-        # online learners know their loss, but not how far it is from the lowest
+        # online learners know their loss, but not its distance from the minimum
         gap = "" if isnan(suboptimality) else f"  gap {suboptimality:.1e}"
         print(f"[{name}] step {step:4d}  objective {value:.9g}{gap}")
         return False

@@ -1,7 +1,7 @@
-"""Compressed files from a stranger, which must not unpack out of all proportion.
+"""Protection from compressed files that would unpack to huge amounts of data.
 
-Zip archives of arrays say beforehand what they unpack to. Compressed texts do not, so
-they are counted while they are read.
+Zip archives of arrays state their unpacked size beforehand. Compressed texts do not, so
+their bytes are counted while they are read.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from zipfile import ZipFile
 
 from numpy.lib import format as npy
 
-# What skops writes about 50,000 texts compresses 46 times. An archive may unpack to so
-# many times its size, and to so many bytes in any case.
+# An archive may unpack to this many times its size, and to this many bytes in any case.
+# For comparison, what skops writes about 50,000 texts compresses 46 times.
 _RATIO, _SMALL = 64, 2**26
-_TEXT_RATIO = 256  # a table of 200 columns of which one is 1 compresses 140 times
+_TEXT_RATIO = 256  # a one-hot table of 200 columns compresses 140 times
 _CHUNK = 2**18
 _XZ_MEMORY = 2**27  # bytes that a decoder may ask for; `xz -9` needs half of that
 
@@ -30,7 +30,7 @@ _XZ_MEMORY = 2**27  # bytes that a decoder may ask for; `xz -9` needs half of th
 def check_unpacked(
     size: int, packed: int, what: str = "content", small: int = _SMALL
 ) -> None:
-    """Refuse what would unpack out of all proportion to the archive it is in."""
+    """Raise an error if content would unpack to far more than its archive's size."""
     if size > small + _RATIO * packed:
         raise ValueError(
             f"its {what} would unpack from {packed:,} to {size:,} bytes, which is out "
@@ -43,13 +43,13 @@ class UnpackingError(ValueError):
 
 
 def open_packed(path: Path) -> IO[bytes]:
-    """What a compressed file unpacks to; its suffix is one of `PACKED`."""
+    """Open a compressed file for reading; its suffix must be one of `PACKED`."""
     chunks = PACKED[path.suffix.lower()](path)
     return io.BufferedReader(_Bounded(chunks, path.stat().st_size))
 
 
 class _Bounded(io.RawIOBase):
-    """Chunks of bytes as a file, up to so many bytes."""
+    """A file made of chunks of bytes, with a limit on their total size."""
 
     def __init__(self, chunks: Iterator[bytes], packed: int):
         self._chunks, self._rest = chunks, b""
@@ -76,7 +76,7 @@ class _Bounded(io.RawIOBase):
 
 
 def _read_by(open_file: Callable[[Path], Any]) -> Callable[[Path], Iterator[bytes]]:
-    """Chunks of what a library unpacks."""
+    """Return a function that yields the chunks of a file that a library unpacks."""
 
     def chunks(path: Path) -> Iterator[bytes]:
         with open_file(path) as file:
@@ -97,7 +97,7 @@ def _open_zstd(path: Path) -> Any:
 
 
 def _read_xz(path: Path) -> Iterator[bytes]:
-    """Chunks of all streams of a file; `lzma.open` would not bound the memory."""
+    """Yield chunks of all streams of a file; `lzma.open` would not limit the memory."""
     with path.open("rb") as file:
         rest = file.read(_CHUNK)
         while rest:
@@ -109,7 +109,7 @@ def _read_xz(path: Path) -> Iterator[bytes]:
                 rest = file.read(_CHUNK) if stream.needs_input else b""
                 if stream.needs_input and not rest:
                     raise EOFError("the file ends too early")
-            rest = stream.unused_data.lstrip(b"\0")  # zeros may follow
+            rest = stream.unused_data.lstrip(b"\0")  # zeros may follow a stream
             while not rest and (more := file.read(_CHUNK)):
                 rest = more.lstrip(b"\0")
 
@@ -123,7 +123,7 @@ PACKED: dict[str, Callable[[Path], Iterator[bytes]]] = {
 
 
 def check_array(archive: ZipFile, name: str) -> None:
-    """Refuse an array of objects, or one that is not as long as its header says."""
+    """Raise an error if an array holds objects, or contradicts its header's size."""
     with archive.open(name) as file:
         read = (
             npy.read_array_header_1_0

@@ -1,4 +1,4 @@
-"""What features are worth, from data."""
+"""Feature values, estimated from data."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _BLOCK = 1 << 22  # entries of a dense block of columns
 def mutual_info_values(
     X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Feature values by mutual information with the label, scaled to sum n_features.
+    """Compute feature values by mutual information with the label.
 
         v_j = (1/Z) max over c of I([x_j > c]; y)
 
-    (Dekel and Shamir 2008, section 4): what the best threshold on the feature alone
-    tells about the label. Each feature costs one sort of its stored entries.
+    (Dekel and Shamir 2008, section 4): the information about the label in the best
+    threshold on the feature alone. Z scales the values to the sum n_features. Each
+    feature costs one sort of its stored entries.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def mutual_info_values(
     Returns
     -------
     values : array of shape (n_features,)
-        Not negative, adding up to n_features; all ones if no feature tells anything.
+        Not negative, with the sum n_features; all ones if no feature is informative.
 
     See Also
     --------
@@ -65,7 +66,7 @@ def mutual_info_values(
     labels = labels.astype(np.uint64)
     information = np.zeros(X.shape[1])
     for columns, part in column_blocks(X, _BLOCK):
-        # most indices are of 32 bits: one compiled loop serves all
+        # indices are cast to 32 bits, so that one compiled loop serves all
         where = (ids.astype(np.uint32) for ids in (part.indices, part.indptr))
         best_thresholds(
             part.data, *where, labels, weights, totals, information[columns]

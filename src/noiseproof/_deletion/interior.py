@@ -8,10 +8,10 @@ k of `DeletionProgram` is
     β_ikg - a_ik z_ig + v_g μ_ik               >= -π v_g,
 
 and β_ikg = 0 at the optimum wherever row i has no entries of g, so those need neither
-variable nor constraint. The others belong to one row each. Eliminating row by row
-leaves Newton equations in (w, b) alone: what the scores z of single pairs add, and two
-rank-one terms a side. So an iteration costs a few passes over the stored entries and
-one factorisation of size d + 1, whatever the number of rows.
+variable nor constraint. The others belong to one row each. Eliminating them row by row
+leaves Newton equations in (w, b) alone, with terms from the scores z of single pairs
+(i, g) and two rank-one terms per side. So an iteration costs a few passes over the
+stored entries and one factorisation of size d + 1, whatever the number of rows.
 
 Slacks and multipliers come in pairs whose products are driven to zero together:
 
@@ -21,8 +21,9 @@ Slacks and multipliers come in pairs whose products are driven to zero together:
     h_ik = N p_ik - Σ_g v_g q_ikg  with  μ_ik
     u±_j  with  C ∓ w_j,  where  u+ - u- = Σ_ik a_ik x_ij d_ikg(j)
 
-A row of weight s_i is treated as s_i equal rows, so weights equal repetition along the
-whole path and not only in the optimal value. Predictor and corrector are Mehrotra's.
+A row of weight s_i is treated as s_i equal rows, so that weights are equivalent to
+repetition along the whole path, not only at the optimum. Predictor and corrector are
+Mehrotra's.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ from noiseproof._stop import Stop
 
 Solve = Callable[[Array], Array]
 
-# places in the stacks of variables: dual r and primal ξ of a row; dual p, h and primal
-# s, μ of a side, paired in this order; dual q, d and primal t, β of a pair
+# indices into the arrays of variables: dual r and primal ξ of a row; dual p, h and
+# primal s, μ of a side, paired in this order; dual q, d and primal t, β of a pair
 R, XI = range(2)
 P, H, S, MU = range(4)
 Q, Z, T, BETA = range(4)
 
-_STEP_SHARE = 0.995  # share of the way to the boundary that a step may go
-_SMALLEST = 1e-12  # budget that stands for none, in units of the mean value
-_STUCK = 1e-10  # a step this short gains nothing: rounding is all that is left
-_SMALL = 3000  # columns; such factorisations lose more by waiting than threads bring
+_STEP_SHARE = 0.995  # fraction of the way to the boundary that a step may take
+_SMALLEST = 1e-12  # replaces a budget of 0, in units of the mean value
+_STUCK = 1e-10  # steps shorter than this gain nothing but rounding errors
+_SMALL = 3000  # columns; for fewer, BLAS threads lose more by waiting than they gain
 _WIDE = 1000  # columns; for fewer the more accurate Cholesky is fast enough
-_DENSE = 0.3  # share of stored entries from which dense products are faster
+_DENSE = 0.3  # share of stored entries above which dense products are faster
 _BLOCK = 1 << 22  # entries of a dense block of rows, when a product is done densely
 _ROUNDING = 1e-15
-_MORE = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # of its diagonal, until a matrix is definite
+_MORE = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)  # relative shifts of the diagonal
 
 
 def interior_point(
@@ -66,7 +67,7 @@ def interior_point(
 ) -> RobustLPResult:
     """Follow the central path until the certified gap is small enough.
 
-    A `state` of the same problem is continued, that of another one is ignored.
+    A `state` of the same problem is continued; that of another problem is ignored.
     """
     w, b = np.zeros(problem.X.shape[1]), problem.constant
     if problem.value(w, b) == 0:
@@ -85,7 +86,7 @@ def interior_point(
                 gap = path.value - path.bound
                 if stop.tell(n_iter, np.array([path.value]), np.array([gap])):
                     break
-    except KeyboardInterrupt:  # keep what is reached; whoever called raises it again
+    except KeyboardInterrupt:  # keep the progress; the caller raises it again
         interrupted = True
     done = close_enough(problem, path.value, path.bound, stop.tol)
     best = (path.w, path.b, path.p, path.q, path.value, path.bound)
@@ -97,7 +98,7 @@ def _no_pairs(problem: DeletionProgram) -> Array:
 
 
 def _factor(matrix: Array) -> Any:
-    """Cholesky's factor, of a little more where rounding has made it singular."""
+    """Compute a Cholesky factor, with shifts if rounding made the matrix singular."""
     diagonal = np.einsum("jj->j", matrix)
     for more in _MORE:
         diagonal += more * diagonal.max(initial=0.0)
@@ -109,11 +110,11 @@ def _factor(matrix: Array) -> Any:
 
 
 class Path:
-    """Where the method stands, and the best bounds it has met on the way."""
+    """The current point of the method, and the best bounds found so far."""
 
     def __init__(self, problem: DeletionProgram):
         self.problem = problem
-        self.columns = np.unique(problem.X.indices)  # the others keep weight zero
+        self.columns = np.unique(problem.X.indices)  # all others keep weight zero
         self.system = NewtonSystem(problem, self.columns)
         self.at = self.system.start()
         self.w, self.b = np.zeros(problem.X.shape[1]), problem.constant
@@ -122,7 +123,7 @@ class Path:
         self._whole = True
 
     def leads_to(self, problem: DeletionProgram) -> bool:
-        """Whether the path leads to the solution of that very problem."""
+        """Return whether the path leads to the solution of exactly this problem."""
         if type(problem) is not type(self.problem):
             return False
         names = [field.name for field in fields(problem) if field.name != "X"]
@@ -131,7 +132,7 @@ class Path:
         return self._whole and all(np.array_equal(a, b) for a, b in pairs)
 
     def certify(self, tol: float) -> bool:
-        """Certify the present point; whether the best bounds are close enough."""
+        """Certify the current point; return whether the best bounds are close."""
         at, problem = self.at, self.problem
         w = self.system.spread(np.clip(at.w, -problem.C, problem.C))
         p, q = at.side[P], at.pair[Q]
@@ -143,7 +144,7 @@ class Path:
         return close_enough(problem, self.value, self.bound, tol)
 
     def advance(self) -> bool:
-        """One predictor and one corrector step; False if there is no way on."""
+        """Do a predictor and a corrector step; return False if no step is possible."""
         at, system = self.at, self.system
         solve = system.factorise(at)
         if solve is None:
@@ -177,17 +178,17 @@ class InteriorPoint:
 
     @property
     def own(self) -> tuple[Array, Array, Array]:
-        """What belongs to the rows."""
+        """The variables that belong to rows."""
         return self.row, self.side, self.pair
 
     def zeros(self) -> InteriorPoint:
-        """No direction at all."""
+        """Return a direction of zeros."""
         row, side, pair = (np.zeros_like(own) for own in self.own)
         w, u = np.zeros_like(self.w), np.zeros_like(self.u)
         return InteriorPoint(w, 0.0, u, row, side, pair)
 
     def move(self, step: InteriorPoint, primal: float, dual: float) -> None:
-        """Go along a direction, by different lengths in the two spaces."""
+        """Move along a direction, with different lengths in the two spaces."""
         self.w += primal * step.w
         self.b += primal * step.b
         self.u += dual * step.u
@@ -198,15 +199,15 @@ class InteriorPoint:
 
 
 class NewtonSystem:
-    """Newton's equations for all products of pairs, condensed to (w, b).
+    """Newton's equations for the products of all variables, condensed to (w, b).
 
     On the columns in use, their matrix is
 
         M = diag(δ) + Σ_t e_t x_t x_tᵀ + Σ_ik A_ik g_ik g_ikᵀ - Σ_ik E_ik c_ik c_ikᵀ
 
-    bordered by Σ_ik A_ik a'_ik g_ik and Σ_ik A_ik a'_ik². x_t are the entries of row i
-    in pair t, a single one where there are no groups; g_ik and c_ik share the pattern
-    of row i.
+    bordered by Σ_ik A_ik a'_ik g_ik and Σ_ik A_ik a'_ik². x_t holds the entries of row
+    i in pair t, which is a single one without groups; g_ik and c_ik have the sparsity
+    pattern of row i.
     """
 
     def __init__(self, problem: DeletionProgram, columns: NDArray[Any]):
@@ -215,13 +216,13 @@ class NewtonSystem:
 
         self.kernels: Any = kernels
         self.problem, self.columns, self.C = problem, columns, problem.C
-        # an interior needs some budget
+        # without any budget, the interior would be empty
         self.N = max(problem.limit, _SMALLEST * float(problem.values.mean()))
         indptr, v, _ = problem.pairs
         self.where = indptr, v
         number = np.zeros(problem.X.shape[1], dtype=problem.X.indices.dtype)
         number[columns] = np.arange(len(columns))
-        self.indices = number[problem.X.indices]  # among the columns in use
+        self.indices = number[problem.X.indices]  # indices among the columns in use
         self.of_rows = problem.weights, problem.slopes
         self.counts = np.diff(indptr.astype(np.int64)).astype(np.int64)
         (k, n), m = problem.slopes.shape, len(v)
@@ -234,13 +235,13 @@ class NewtonSystem:
         self.work = self.e, self.kb, np.empty(n), np.empty((2, k, n))
 
     def spread(self, w: Array) -> Array:
-        """Weights of all columns, from those of the columns in use."""
+        """Return the weights of all columns, given those of the columns in use."""
         every = np.zeros(self.problem.X.shape[1])
         every[self.columns] = w
         return every
 
     def start(self) -> InteriorPoint:
-        """A strictly feasible point at w = 0, roughly central."""
+        """Return a strictly feasible point at w = 0, roughly central."""
         problem, v, b = self.problem, self.where[1], self.problem.constant
         (k, n), d, m = problem.slopes.shape, self.shape[1], len(v)
         p = self._balanced_multipliers()
@@ -272,7 +273,7 @@ class NewtonSystem:
         return np.array(sums, dtype=np.float64)
 
     def _balanced_multipliers(self) -> Array:
-        """At most ½ a row and, which an intercept demands, with Σ s a p = 0."""
+        """Return p of at most ½ per row; with an intercept, Σ s a p = 0."""
         weights, slopes = self.of_rows
         p = np.full(slopes.shape, 0.5 / len(slopes))
         if not self.problem.fit_intercept:
@@ -282,19 +283,20 @@ class NewtonSystem:
         return p * min(up, down) / np.where(is_up, up, down)
 
     def _pulled_back(self, sides: Array) -> Array:
-        """Sum of what pulls at the pairs (K, m), by column in use."""
+        """Sum values of pairs (K, m), times their entries, over each column in use."""
         return self.problem.pulled_back(sides.sum(axis=0))[self.columns]
 
     def _of_pairs(self, sides: Array) -> Array:
-        """What belongs to the sides (K, n), for each of their pairs (K, m)."""
+        """Repeat values of the sides (K, n) for each of their pairs (K, m)."""
         return np.repeat(sides, self.counts, axis=1)
 
     def factorise(self, at: InteriorPoint) -> Solve | None:
-        """A solver of the bordered system, or None if rounding has made it singular.
+        """Return a solver of the bordered system, or None if rounding made it singular.
 
-        Few columns: Cholesky of M itself. Many columns and few rows: Woodbury's
-        identity, so that only a matrix of size 2 n is factorised; its cancellations
-        limit the relative gap of the program to about 1e-8.
+        With few columns, M itself is factorised (Cholesky). With many columns and few
+        rows, Woodbury's identity is used, so that only a matrix of size 2 K n is
+        factorised; its cancellation limits the relative gap of the program to about
+        1e-8.
         """
         weights, slopes = self.of_rows
         (k, n), d = slopes.shape, self.shape[1]
@@ -316,7 +318,7 @@ class NewtonSystem:
         return self._bordered(inner)
 
     def _bordered(self, inner: Solve) -> Solve:
-        """Solve with the border of b; without an intercept the last unknown is 0."""
+        """Extend a solver by the border of b; without an intercept, b is 0."""
         if not self.problem.fit_intercept:
             return lambda right: np.append(inner(right[:-1]), np.float64(0.0))
         border = self.by_pull * self.block[4]
@@ -333,12 +335,12 @@ class NewtonSystem:
         return solve
 
     def _entries(self, pairs: Array) -> Array:
-        """x_ij times what belongs to the pair of each stored entry."""
+        """Return x_ij times the value of its pair, for each stored entry."""
         place = self.problem.pairs.place
         return self.problem.X.data * (pairs if place is None else pairs[place])
 
     def _own_curvature(self, box: Array, curve: Array) -> Array:
-        """diag(δ) + Σ_t e_t x_t x_tᵀ; without groups its diagonal is all there is."""
+        """Compute diag(δ) + Σ_t e_t x_t x_tᵀ; without groups, only its diagonal."""
         if self.problem.labels is None:
             return box + self._pulled_back(self._entries(curve)[None])
         where, shape = (self.problem.pairs.place, self.indices), (len(curve), len(box))
@@ -346,7 +348,7 @@ class NewtonSystem:
         return np.diag(box) + ((parts.T * curve) @ parts).toarray()
 
     def _terms(self) -> Iterator[tuple[Any, int]]:
-        """Rows of g and of c, each times the root of its weight, and their signs."""
+        """Yield the rows of g and of c, times the roots of their weights, and signs."""
         parts = self.indices, self.problem.X.indptr
         for pairs, by, sign in (
             (self.pull, self.by_pull, 1),
@@ -388,13 +390,13 @@ class NewtonSystem:
             return (right - rows.T @ inner) / diagonal
 
         def solve(right: Array) -> Array:
-            x = once(right)  # the identity cancels: one step of refinement pays it back
+            x = once(right)  # one step of refinement makes up for the cancellation
             return x + once(right - diagonal * x - rows.T @ (sign * (rows @ x)))
 
         return solve
 
     def _room(self, w: Array) -> Array:
-        """C ∓ w, where rounding may leave nothing of it."""
+        """Return C ∓ w, but no less than a rounding error."""
         return np.maximum([self.C - w, self.C + w], _ROUNDING * self.C)
 
     def direction(
@@ -404,10 +406,10 @@ class NewtonSystem:
         target: float,
         before: InteriorPoint | None = None,
     ) -> InteriorPoint:
-        """Newton's direction towards products equal to `target`.
+        """Compute Newton's direction towards products equal to `target`.
 
         `before` is an earlier direction whose second-order error is to be corrected;
-        its arrays are used again.
+        its arrays are reused.
         """
         d = self.shape[1]
         second = 0.0 if before is None else 1.0
@@ -438,7 +440,7 @@ class NewtonSystem:
         return step
 
     def products(self, at: InteriorPoint, step: InteriorPoint | None = None) -> float:
-        """Sum of the products of all pairs, here or at the end of a direction."""
+        """Sum the products of all variables, here or at the end of a direction."""
         primal, dual = (0.0, 0.0) if step is None else step.lengths
         step = at if step is None else step
         box = self._room(at.w + primal * step.w) * (at.u + dual * step.u)

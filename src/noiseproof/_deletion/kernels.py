@@ -33,7 +33,7 @@ def pull_back(indices, data, place, pulls, sums):
 
 @compiled
 def row_excess(z, values, slope, budget, price, gain, ids, keep):
-    """φ less h - a b, and in `keep` what is left of each pair of the row."""
+    """Compute φ - (h - a b), and in `keep` what is left of each pair of the row."""
     phi = 0.0
     count = 0
     for t in range(len(z)):
@@ -46,7 +46,7 @@ def row_excess(z, values, slope, budget, price, gain, ids, keep):
         else:
             phi -= pull
     full, part = fill(gain, values, ids, count, budget)
-    # what goes is never added: a large entry would take the digits of the others
+    # deleted entries are never added, as a large one would cost digits of the others
     for t in range(count):
         at = ids[t]
         if t <= full:
@@ -57,7 +57,7 @@ def row_excess(z, values, slope, budget, price, gain, ids, keep):
 
 @compiled
 def excess(indptr, z, values, slopes, budget, price, phi):
-    """`row_excess` of each side of each row."""
+    """Compute `row_excess` for each side of each row."""
     most = np.intp(0)
     for i in range(phi.shape[1]):
         most = max(most, np.intp(indptr[i + 1] - indptr[i]))
@@ -73,10 +73,10 @@ def excess(indptr, z, values, slopes, budget, price, phi):
 
 @compiled
 def dual_pulls(indptr, values, slopes, weights, p, q, budget, pulls):
-    """Make q feasible, row by row and side by side; what the dual value needs of it.
+    """Make q feasible for each side of each row; return Σ s_i v_g q_ikg.
 
-    q is clipped to [0, p] and scaled down where it exceeds the budget. Adds
-    s_i a_ik (p_ik - q_ikg) to `pulls` and returns Σ s_i v_g q_ikg.
+    q is clipped to [0, p] and scaled down where it exceeds the budget. Also adds
+    s_i a_ik (p_ik - q_ikg) to `pulls`.
     """
     spent = 0.0
     for i in range(len(weights)):
@@ -103,7 +103,7 @@ def condense(
     indptr, v, weights, slopes, N, row, side, pair,
     inv, pull, push, block, curve, kept,
 ):  # fmt: skip
-    """Eliminate what belongs to one row; what is left are two rank-one terms a side.
+    """Eliminate the variables of each row, which leaves two rank-one terms per side.
 
     Fills inv = 1/D, pull = g', push = c and block = (1/A, 1/E, f, l, a'); adds s a²/D
     to `curve` and s a z to `kept`.
@@ -158,7 +158,7 @@ def right_hand_side(
     indptr, v, weights, slopes, row, side, pair, inv, pull, push, block,
     d_row, d_side, d_pair, target, second, e, kb, k_row, k_side, out,
 ):  # fmt: skip
-    """What the products of the variables should gain, pulled back to (z, b).
+    """Compute the change that all products should undergo, pulled back to (z, b).
 
     Each product is to become `target`; `second` (0 or 1) switches the correction by
     the products of an earlier direction. Fills e, kb = k_β/z, k_row = k_ξ/r and
@@ -203,7 +203,7 @@ def right_hand_side(
 
 @compiled_in_any_order
 def _room(value, change, step):
-    """The step, or less where `value` would become negative."""
+    """Return the step, or a shorter one if `value` would become negative."""
     return -value / change if value + step * change < 0 else step
 
 
@@ -212,7 +212,7 @@ def expand(
     indptr, v, slopes, N, row, side, pair, inv, pull, push, block,
     e, kb, k_row, k_side, dz, db, d_row, d_side, d_pair,
 ):  # fmt: skip
-    """From (Δz, Δb) to all other changes; the longest primal and dual steps."""
+    """Compute all changes from (Δz, Δb); return the longest primal and dual steps."""
     primal = dual = 1.0
     for i in range(len(k_row)):
         total = dp = 0.0
@@ -255,7 +255,7 @@ def expand(
 
 @compiled_in_any_order
 def products(indptr, weights, row, side, pair, d_row, d_side, d_pair, primal, dual):
-    """Weighted sum of all products after steps of the given lengths."""
+    """Compute the weighted sum of all products after steps of the given lengths."""
     total = 0.0
     for i in range(len(weights)):
         own = row[R, i] + dual * d_row[R, i]
@@ -278,7 +278,7 @@ def products(indptr, weights, row, side, pair, d_row, d_side, d_pair, primal, du
 
 @compiled
 def _move(w, drift, j, change, C, t):
-    """Change a weight within the box, and remember when."""
+    """Change a weight within the box, and record the change in `drift`."""
     moved = min(C, max(-C, w[j] + change))
     drift[j] += t * (moved - w[j])
     w[j] = moved
@@ -286,7 +286,7 @@ def _move(w, drift, j, change, C, t):
 
 @compiled
 def _groups_met(labels, columns, met, place):
-    """Number the groups that a row has entries of; how many there are."""
+    """Number the groups in which a row has entries; return how many there are."""
     count = 0
     for j in columns:
         g = labels[j]
@@ -299,7 +299,7 @@ def _groups_met(labels, columns, met, place):
 
 @compiled
 def _pair_of(e, j, labels, place):
-    """Which of the pairs of its row the entry number e, of feature j, belongs to."""
+    """Return which pair of its row the entry number e, of feature j, belongs to."""
     if labels is None:
         return np.intp(e)
     return np.intp(place[labels[j]])
@@ -307,7 +307,7 @@ def _pair_of(e, j, labels, place):
 
 @compiled
 def _score(indices, data, labels, place, w, z):
-    """What each pair of a row adds to its score."""
+    """Compute the contribution of each pair of a row to its score."""
     if labels is None:
         for e in range(len(data)):
             z[e] = w[indices[e]] * data[e]
@@ -323,13 +323,13 @@ def learn(
     indptr, indices, data, labels, signs, values, budget, price, base, C, step, seen,
     with_intercept, W, drift,
 ):  # fmt: skip
-    """Show the rows to one online learner per row of `signs`.
+    """Train one online learner per row of `signs` on the rows.
 
-    `W` (k, d + 1) holds the hypotheses, intercepts last. `drift` collects each change
-    times the number of rows before it, so that after t rows W - drift / t is the mean
-    of the hypotheses that met them: only what a row touches is touched. `step` <= 0
-    asks for C √((d + 1) / (2 t)). `labels` is the group of each feature, or None.
-    Returns the sum of the losses met, one per learner.
+    `W` (k, d + 1) holds the weights of the learners, intercepts last. `drift` collects
+    each change times the number of rows before it, so that after t rows W - drift / t
+    is the mean of the weights before each row. So an update touches only the features
+    of its row. If `step` <= 0, the step is C √((d + 1) / (2 t)). `labels` is the group
+    of each feature, or None. Returns the sum of the losses of each learner.
     """
     k, d, n_values = W.shape[0], W.shape[1] - 1, len(values)
     gain, value, keep = np.empty(n_values), np.empty(n_values), np.empty(n_values)
@@ -370,12 +370,12 @@ def learn(
     return losses
 
 
-# The most telling threshold of each feature
+# The most informative threshold of each feature
 
 
 @compiled
 def _information(left, totals, total):
-    """Mutual information, in nats, of a split whose left part holds `left`."""
+    """Compute the mutual information, in nats, of a split with `left` on the left."""
     below = left.sum()
     above = total - below
     if below <= 0 or above <= 0:
@@ -392,9 +392,9 @@ def _information(left, totals, total):
 
 @compiled
 def best_thresholds(data, indices, indptr, label, weights, totals, out):
-    """Largest information of a threshold, column by column of a CSC matrix.
+    """Find the largest information of a threshold, for each column of a CSC matrix.
 
-    Entries that are not stored, or NaN, are a block of zeros in the sorted order.
+    Entries that are NaN or not stored count as zeros.
     """
     total = totals.sum()
     left = np.empty(len(totals))
@@ -402,7 +402,7 @@ def best_thresholds(data, indices, indptr, label, weights, totals, out):
     for j in range(len(out)):
         start, stop = indptr[j], indptr[j + 1]
         x = data[start:stop].copy()
-        for c in range(len(totals)):  # slices and sums of arrays: 4 s more to compile
+        for c in range(len(totals)):  # a loop: array expressions compile 4 s longer
             zeros[c] = totals[c]
             left[c] = 0.0
         for t in range(len(x)):

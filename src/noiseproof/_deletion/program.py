@@ -14,17 +14,17 @@ from noiseproof.attacks import effective_budget
 
 Array = NDArray[np.float64]
 
-TINY = 1e-300  # instead of zero, to divide by
+TINY = 1e-300  # replaces zero as a divisor
 
 
 def weighted_quantile(y: Array, quantile: float, weights: Array) -> float:
-    """The least y with at least that share of the weight at or below it."""
+    """Return the smallest y with at least that share of the weight at or below it."""
     options: dict[str, Any] = {"method": "inverted_cdf", "weights": weights}
     return float(np.quantile(y, quantile, **options))
 
 
 class Pairs(NamedTuple):
-    """What can be deleted of each row: its stored entries, or groups of them."""
+    """What can be deleted from each row: its stored entries, or groups of them."""
 
     indptr: NDArray[Any]  # (n + 1,), unsigned: where the pairs of a row start
     values: Array  # (m,): v of the feature, or of the group
@@ -44,12 +44,12 @@ class DeletionProgram:
         φ_ik = h_ik - a_ik (b + w·x_i) + max_d Σ_g d_g (a_ik z_ig - π v_g)
 
     where the adversary's d has 0 <= d_g <= 1 and Σ_g v_g d_g <= N (eq. 12 in terms of
-    what is deleted). N is rounded down where all values are 0 or 1: there whole
-    features are all that can be deleted, and the fractional knapsack has a whole
-    solution. What a row has no entries of gains the adversary nothing, so only pairs
-    of a row and a group that meet in stored entries are ever looked at. A subclass is a
-    row loss: it says what the slopes a, the heights h, the price π and the factor κ
-    are. A row has one side k or two; each is linear in what is left of the row.
+    what is deleted). N is rounded down where all values are 0 or 1: then only whole
+    features can be deleted, and the fractional knapsack has an integral solution.
+    Deleting a group in which a row has no entries gains the adversary nothing, so only
+    pairs of a row and a group with stored entries are considered. A subclass is a row
+    loss: it defines the slopes a, the heights h, the price π and the factor κ. A row
+    has one or two sides k, each linear in what is left of the row.
 
     Any p_ik >= 0 with Σ_k p_ik <= 1 and Σ_ik s_i a_ik p_ik = 0 and any q_ikg in
     [0, p_ik] with Σ_g v_g q_ikg <= N p_ik give a lower bound of the minimum,
@@ -75,17 +75,17 @@ class DeletionProgram:
         raise NotImplementedError
 
     def offsets(self, b: float) -> Array:
-        """The sides before any score: h - a b, of shape (K, n)."""
+        """Return h - a b, the sides before any score, of shape (K, n)."""
         raise NotImplementedError
 
     @property
     def price(self) -> float:
-        """π: what a unit of deleted value must bring."""
+        """π: what deleting a unit of value costs the adversary."""
         return 0.0
 
     @property
     def factor(self) -> float:
-        """κ: the units of F."""
+        """κ: the scale of F."""
         return 1.0
 
     @cached_property
@@ -95,12 +95,12 @@ class DeletionProgram:
 
     @cached_property
     def unit(self) -> float:
-        """What a large F is."""
+        """A typical large value of F, as a scale for gaps."""
         raise NotImplementedError
 
     @cached_property
     def limit(self) -> float:
-        """N as the adversary can use it."""
+        """The part of N that the adversary can use."""
         return effective_budget(self.budget, self.values)
 
     @cached_property
@@ -110,30 +110,30 @@ class DeletionProgram:
 
     @cached_property
     def csr(self) -> tuple[Any, Any, Any]:
-        """Row pointers, columns and entries, as compiled loops want them."""
+        """Row pointers, columns and entries, with unsigned indices."""
         return unsigned(self.X)
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Pairs of a row and what can be deleted of it, in the order of the rows."""
+        """Pairs of a row and what can be deleted from it, in the order of the rows."""
         if self.labels is None:
             return Pairs(self.csr[0], self.values[self.X.indices], None)
         matrix, group, place = group_rows(self.X, self.labels)
         return Pairs(unsigned(matrix)[0], self.values[group], place.astype(np.uint32))
 
     def take(self, rows: Any) -> Self:
-        """The problem of some of the rows."""
+        """Return the problem of some of the rows."""
         return replace(self, X=self.X[rows], y=self.y[rows], weights=self.weights[rows])
 
     def pairs_of(self, rows: NDArray[Any]) -> NDArray[np.intp]:
-        """Places of the pairs of some rows among those of all."""
+        """Return the indices of the pairs of some rows."""
         starts = self.pairs.indptr.astype(np.intp)
         sizes = np.diff(starts)[rows]
         before = np.cumsum(sizes) - sizes
         return np.arange(sizes.sum()) + np.repeat(starts[rows] - before, sizes)
 
     def scores(self, w: Array) -> Array:
-        """z, of shape (m,): what each pair adds to the score of its row."""
+        """Compute z, of shape (m,): what each pair adds to the score of its row."""
         from noiseproof._deletion.kernels import add_up
 
         z = np.zeros(len(self.pairs.values))
@@ -141,7 +141,7 @@ class DeletionProgram:
         return z
 
     def pulled_back(self, pulls: Array) -> Array:
-        """Σ_i x_ij pulls_ig(j), of shape (d,): the transpose of `scores`."""
+        """Compute Σ_i x_ij pulls_ig(j), of shape (d,): the transpose of `scores`."""
         from noiseproof._deletion.kernels import pull_back
 
         sums = np.zeros(self.X.shape[1])
@@ -149,7 +149,7 @@ class DeletionProgram:
         return sums
 
     def excess(self, w: Array, b: float) -> Array:
-        """φ, of shape (K, n)."""
+        """Compute φ, of shape (K, n)."""
         from noiseproof._deletion.kernels import excess
 
         phi, z = np.empty_like(self.slopes), self.scores(w)
@@ -158,14 +158,14 @@ class DeletionProgram:
         return self.offsets(b) + phi
 
     def value(self, w: Array, b: float) -> float:
-        """F(w, b)."""
+        """Compute F(w, b)."""
         losses = np.maximum(self.excess(w, b).max(axis=0), 0.0)
         return self.scale * float(self.weights @ losses)
 
     def lower_bound(self, p: Array, q: Array) -> float:
-        """The dual value at p (K, n) and q (K, m), once made feasible.
+        """Compute the dual value at p (K, n) and q (K, m), after making them feasible.
 
-        No F is below it.
+        It is a lower bound of F.
         """
         from noiseproof._deletion.kernels import dual_pulls
 
@@ -175,14 +175,14 @@ class DeletionProgram:
             *(self.pairs.indptr, self.pairs.values, self.slopes, self.weights),
             *(p, q, self.limit, pulls),
         )
-        # with Σ s a p = 0 any b earns the same; this one keeps the sum's last digits
+        # with Σ s a p = 0 the value does not depend on b; this b loses fewest digits
         earned = float((self.offsets(self.constant) * p).sum(axis=0) @ self.weights)
         lost = self.C * float(np.abs(self.pulled_back(pulls)).sum())
         # a loss is never negative, so neither is the minimum
         return max(0.0, self.scale * (earned - self.price * spent - lost))
 
     def _feasible(self, p: Array) -> Array:
-        """Shrink p until Σ_k p <= 1 and, which a free b demands, Σ s a p = 0."""
+        """Shrink p so that Σ_k p <= 1 and, with an intercept, Σ s a p = 0."""
         p = np.maximum(p, 0.0)
         p = p / np.maximum(p.sum(axis=0), 1.0)
         if not self.fit_intercept:
@@ -216,12 +216,12 @@ class DeletionHinge(DeletionProgram):
 
     @cached_property
     def base(self) -> float:
-        """γ V/P: the margin asked of an intact row."""
+        """γ V/P: the margin required of an intact row."""
         return self.price * float(self.values.sum())
 
     @cached_property
     def price(self) -> float:
-        """γ/P: the margin that a unit of value must bring."""
+        """γ/P: the margin required per unit of value."""
         return self.margin / (float(self.values.sum()) - self.budget)
 
     @property
@@ -230,21 +230,21 @@ class DeletionHinge(DeletionProgram):
 
     @property
     def constant(self) -> float:
-        """Zero, or with a single class an intercept that costs nothing."""
+        """Zero; with a single class, an intercept with zero loss."""
         alone = self.fit_intercept and np.ptp(self.y) == 0
         return float(self.y[0]) * self.base if alone else 0.0
 
     @property
     def unit(self) -> float:
-        return 1.0  # at w = 0 it is that, or more
+        return 1.0  # at w = 0, F is at least this
 
 
 @dataclass(frozen=True)
 class DeletionPinball(DeletionProgram):
-    """The pinball loss of the worst residual: two sides, of too low and of too high.
+    """The pinball loss of the worst residual, with two sides: too low and too high.
 
     With τ the quantile and r = y - b - w·x_J the residual after a deletion, the loss
-    max(τ r, (τ - 1) r) is at its worst where one of its two branches is, so
+    max(τ r, (τ - 1) r) is largest where one of its two branches is, so
 
         a_i = (τ, τ - 1),   h_i = (τ y_i, (τ - 1) y_i),   π = 0,   κ = 1
 

@@ -1,9 +1,9 @@
-"""What solvers of the robust linear program take and give, and the paper's bagging.
+"""The interface of solvers of the robust linear program, and the paper's bagging.
 
 A solver is a function of a `DeletionProgram`, a `Stop` and, if it can use one, the
-state of an earlier solve. It prints nothing and warns nobody. `Stop.tol` bounds the
-certified relative gap (F - lower bound) / F, where F counts as at least `_FLOOR` of
-what it is without any feature.
+state of an earlier solve. It neither prints nor warns. `Stop.tol` bounds the certified
+relative gap (F - lower bound) / F, where F counts as at least `_FLOOR` times its value
+without any feature.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class RobustLPResult:
-    """The model (w, b) that a solver ended with, and what is proven about it."""
+    """The final model (w, b) of a solver, with certified bounds."""
 
     w: Array
     b: float
     p: Array  # dual variables of the sides of the rows
     q: Array  # dual variables of the pairs
     value: float  # F(w, b)
-    bound: float  # of F, from below
+    bound: float  # lower bound of F
     n_iter: int
     converged: bool
     state: Any = None  # what a later solve can start from
@@ -42,7 +42,7 @@ RobustLPSolver = Callable[[DeletionProgram, Stop, Any], RobustLPResult]
 def close_enough(
     problem: DeletionProgram, value: float, bound: float, tol: float
 ) -> bool:
-    """Whether the certified relative gap is below `tol`."""
+    """Return whether the certified relative gap is below `tol`."""
     return value - bound <= tol * max(value, _FLOOR * problem.unit)
 
 
@@ -53,10 +53,11 @@ def in_chunks(
     stop: Stop,
     states: Sequence[Any] | None = None,
 ) -> RobustLPResult:
-    """Average of the models of all chunks, judged on the whole problem.
+    """Average the models of all chunks, and certify the average on the whole problem.
 
     The multipliers of the chunks, put together, are feasible for the whole problem, so
-    they bound what averaging has cost. After an interrupt other chunks stay at zero.
+    they bound the loss from averaging. After an interrupt, the remaining models are
+    zero.
     """
     parts = [problem] if len(chunks) == 1 else [problem.take(rows) for rows in chunks]
     answers: list[RobustLPResult] = []

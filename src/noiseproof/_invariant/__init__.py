@@ -1,7 +1,7 @@
 """Teo et al. 2008: learning under the worst transformation of every row.
 
 A solver is a function of a risk, a `Stop`, whose `tol` bounds the certified relative
-gap, and a source of random numbers. It prints nothing and warns nobody.
+gap, and a source of random numbers. It neither prints nor warns.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Bundle method: a cutting-plane model of the risk, refined until it is accurate.
 
 BMRM (Teo et al. 2007) bounds the mean loss from below by the maximum of affine
-functions, one a round. Here the rows are first dealt into parts, and the mean loss of
-each part has such a model of its own: with one part it is BMRM as published, with a
-part for each row the model is the same as in column generation. More parts take far
-fewer rounds, each of which asks the attack about every row; fewer parts take less
-memory, which is what bounds their number for many rows.
+functions, one per round. Here the rows are first divided into parts, and the mean loss
+of each part has a model of its own. With one part, this is BMRM as published; with one
+part per row, the model is the same as in column generation. More parts take far fewer
+rounds, each of which runs the attack on every row. Fewer parts take less memory, which
+limits their number if there are many rows.
 
-The model is kept lean: a cut that had no weight for a whole round is forgotten. It is
-found again if it matters after all, and the lower bound, which only cuts with weight
-make up, stays what it is.
+The model is kept small: a cut that had no weight for a whole round is dropped. It is
+found again if it matters after all. The lower bound does not change, as only cuts with
+weight contribute to it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def bundle(
 
 
 class LeanDual(LinearDual):
-    """The dual restricted to cuts that have weight, or had it a round ago."""
+    """The dual restricted to cuts that have weight, or had weight a round ago."""
 
     def extend(self, margin: float) -> int:
         self.kernels.drop_idle(
@@ -52,7 +52,7 @@ class LeanDual(LinearDual):
 
 
 class PartitionedRisk(LinearRisk):
-    """The same risk with rows dealt into `n_parts` parts, which count as rows."""
+    """The same risk with rows divided into `n_parts` parts, which count as rows."""
 
     def __init__(self, risk: LinearRisk, n_parts: int):
         self.risk = risk

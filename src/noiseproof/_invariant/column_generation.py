@@ -1,4 +1,4 @@
-"""Column generation: Teo et al. 2008, algorithm 1, all rows looked at together.
+"""Column generation: Teo et al. 2008, algorithm 1, with all rows in one round.
 
 Each round finds the worst cut of every row at f, adds those that are violated to the
 rows' working sets, and maximises the dual (6) over the working sets.
@@ -14,13 +14,13 @@ from noiseproof._invariant.duals import KernelDual, LinearDual, WorkingSets
 from noiseproof._invariant.risk import InvariantResult, KernelRisk, LinearRisk
 from noiseproof._stop import Stop
 
-# shares of the accuracy that is asked for
+# fractions of the requested accuracy
 _VIOLATION = 0.1  # a cut is added if it is higher than the others by this much
-_ENOUGH = 0.7  # a restricted dual need not be solved any better than this
-_GAP_SHARE = 0.1  # otherwise it is solved to this share of the present gap
+_ENOUGH = 0.7  # the restricted dual need not be solved more accurately than this
+_GAP_SHARE = 0.1  # otherwise it is solved to this fraction of the current gap
 _MAX_SWEEPS = 400
-_SLOW = 200  # after so many sweeps the dual is solved in another way, if it can be
-_STEPS = 2  # steps within a block before the next one has its turn
+_SLOW = 200  # after this many sweeps, another method is tried if there is one
+_STEPS = 2  # steps within a block before the next block
 
 
 def column_generation(
@@ -32,7 +32,7 @@ def column_generation(
 
 
 def generate(dual: WorkingSets, stop: Stop) -> InvariantResult:
-    """Rounds of looking for cuts and raising the dual over those found so far."""
+    """Alternate between finding cuts and raising the dual over those found so far."""
     result = InvariantResult()
     for _ in range(stop.max_iter):
         if result.advance(dual.find_cuts(), dual.bound, dual, stop):
@@ -47,7 +47,7 @@ def generate(dual: WorkingSets, stop: Stop) -> InvariantResult:
 def ascend(dual: WorkingSets, goal: float) -> None:
     """Raise the restricted dual until its own gap is below `goal`.
 
-    Blocks without excess are left out of further sweeps until all others are done.
+    Blocks without excess are skipped in further sweeps until all others are done.
     """
     rng = np.random.default_rng(0)
     n = len(dual.size)
@@ -59,7 +59,7 @@ def ascend(dual: WorkingSets, goal: float) -> None:
             active = max(active - idle, 1)
         elif active < n:
             active = n
-        elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures
+        elif dual.sweep(order, np.inf, 0)[0] <= goal:  # only measures the excess
             break
         if n_sweeps % _SLOW == 0 and dual.solve(0.5 * goal):
             break

@@ -14,18 +14,18 @@ from noiseproof._invariant.loss import Index
 from noiseproof._invariant.risk import KernelRisk, KernelRows, LinearRisk, squared_norm
 from noiseproof._rows import Array, unsigned
 
-_FIRST_SLOTS = 8  # of each block; they are doubled when one is full
+_FIRST_SLOTS = 8  # slots per block at first; doubled when a block is full
 _PATIENCE = 1  # rounds that a cut may stay without weight
-_NEWTON_COST = 1e9  # products in one step of Newton's method that are little work
-_POINTS = 4  # new points of a row in one round
+_NEWTON_COST = 1e9  # most multiplications per Newton step for which it is used
+_POINTS = 4  # maximum number of new points per row and round
 
 
 class WorkingSets(ABC):
     """Weights β, heights δ and Gram matrices Q of the cuts in the working sets.
 
     Slot 0 of every block is the null cut, which holds all weight at first. A new cut
-    takes the slot of the one that has been longest without weight, or a free one;
-    blocks grow when all slots of one are in use.
+    takes the slot of the cut that has been without weight for longest, or a free slot.
+    All blocks grow when the slots of one block are used up.
     """
 
     slotted: tuple[str, ...] = ("beta", "delta", "age")  # arrays of shape (n, slots)
@@ -54,30 +54,30 @@ class WorkingSets(ABC):
 
     @abstractmethod
     def find_cuts(self) -> float:
-        """Find the worst cuts at f, and R(f)."""
+        """Find the worst cuts at f; return R(f)."""
 
     @abstractmethod
     def extend(self, margin: float) -> int:
-        """Add cuts found that are higher than all of their block by more than `margin`.
+        """Add the found cuts that exceed all in their block by more than `margin`.
 
         Returns their number.
         """
 
     @abstractmethod
     def sweep(self, order: Index, goal: float, max_steps: int) -> tuple[float, int]:
-        """One pass over some blocks: the excess found, and how many had none."""
+        """Do one pass over some blocks; return the excess, and how many had none."""
 
     @abstractmethod
     def refresh(self) -> None:
-        """Compute f from β, without the rounding of many steps."""
+        """Recompute f from β, which removes accumulated rounding errors."""
 
     def solve(self, goal: float) -> bool:
-        """Close the gap of all slots at once, if there is a better way than sweeps."""
+        """Solve the restricted dual without sweeps; return False if not possible."""
         return False
 
     @property
     def bound(self) -> float:
-        """The dual value, which no R is below."""
+        """The dual value, a lower bound of R."""
         heights = float((self.beta * self.delta).sum())
         return heights - 0.5 * self.risk.alpha * self.norm2()
 
@@ -92,11 +92,11 @@ class WorkingSets(ABC):
         return np.arange(self.beta.shape[1]) < self.size[:, None]
 
     def tops(self, values: Array) -> Array:
-        """The highest cut of each block, given the values of all slots."""
+        """Return the highest value of each block, given the values of all slots."""
         return np.where(self.used, values, -np.inf).max(axis=1)
 
     def place(self, owner: Index, delta: Array) -> Index:
-        """Slots for new cuts of the rows `owner`, with their δ written there."""
+        """Assign slots to new cuts of the rows `owner`, and store their δ."""
         self.age += 1
         self.age[self.beta > 0] = 0
         slots = np.empty(len(owner), dtype=np.intp)
@@ -109,7 +109,7 @@ class WorkingSets(ABC):
         return slots
 
     def _grow(self) -> None:
-        """Twice the slots."""
+        """Double the number of slots."""
         more = (0, self.beta.shape[1])
         for name in self.slotted:
             setattr(self, name, np.pad(getattr(self, name), ((0, 0), more)))
@@ -153,7 +153,7 @@ class LinearDual(WorkingSets):
         return len(owner)
 
     def _forget_unused(self) -> None:
-        """Drop rows that no slot refers to, once they are half of all."""
+        """Drop rows of ψ that no slot refers to, once they are more than half."""
         kept = np.zeros(self.psi.shape[0], dtype=bool)
         kept[self.cut] = True
         if 2 * np.count_nonzero(kept) < len(kept):
@@ -161,7 +161,7 @@ class LinearDual(WorkingSets):
             self.cut = (np.cumsum(kept) - 1)[self.cut]
 
     def solve(self, goal: float) -> bool:
-        """By Newton's method, if the problem is small."""
+        """Solve by Newton's method if the problem is small."""
         used, risk = self.used, self.risk
         if used.sum() * risk.n_weights**2 > _NEWTON_COST:
             return False
@@ -210,7 +210,7 @@ class KernelDual(WorkingSets):
         return self.risk.value(self._losses, self.norm2())
 
     def extend(self, margin: float) -> int:
-        """A few new points a row at most, the worst; of points in use every rival."""
+        """Add cuts at a few new points per row, the worst, and at points in use."""
         candidates, costs = self.risk.candidates, self.risk.costs
         limit = (self.tops(self._values()) + margin)[candidates.owner]
         high = self._losses > limit[:, None]
@@ -230,7 +230,7 @@ class KernelDual(WorkingSets):
         return len(owner)
 
     def _values(self) -> Array:
-        """δ + <ψ, f> of all slots."""
+        """Compute δ + <ψ, f> of all slots."""
         if not self.F.size:
             return self.delta
         own = self.risk.own[:, None]
@@ -241,7 +241,7 @@ class KernelDual(WorkingSets):
         old, m = len(self.A), len(self.A) + len(points)
         self.rows.extend(points)
         if m > len(self.gram):
-            room = min(4 * m, len(self.rows.place))  # what stays empty costs nothing
+            room = min(4 * m, len(self.rows.place))  # unused memory costs nothing
             grown = np.empty((room, room))
             grown[:old, :old] = self.gram[:old, :old]
             self.gram = grown

@@ -1,11 +1,11 @@
-"""The restricted problem by an interior-point method, for few weights.
+"""An interior-point method for the restricted problem, for few weights.
 
-Moves between two cuts at a time creep where cuts are nearly parallel, as they are for
-features with a large common offset. With few weights the whole problem
+Moving weight between two cuts at a time converges slowly if cuts are nearly parallel,
+as they are for features with a large common offset. With few weights, the whole problem
 
     min over w, ξ of  α/2 ‖w‖² + Σ_i p_i ξ_i   such that   ξ_i >= δ_z + ψ_z·w
 
-(z the cuts of row i, β their multipliers, s their slacks) is soon solved by Newton's
+(z the cuts of row i, β their multipliers, s their slacks) is solved fast by Newton's
 method on the conditions
 
     α w + Ψᵀβ = 0,   Σ_{z of i} β_z = p_i,   β_z s_z = μ → 0.
@@ -31,10 +31,10 @@ _NEGLIGIBLE = 1e-8  # share of a row's weight below which a cut is dropped
 def interior(
     psi: Array, delta: Array, start: Index, mass: Array, alpha: float, goal: float
 ) -> Array:
-    """Weights β of the cuts near the optimum, where the gap is below `goal`.
+    """Compute near-optimal weights β of the cuts, with a gap below `goal`.
 
-    The cuts of one row, ψ of shape (m, n_weights) and δ, follow those of the other;
-    `start` says where those of each row begin, and `mass` what their β sum to.
+    ψ, of shape (m, n_weights), and δ list the cuts of one row after those of another;
+    `start` is the index of the first cut of each row, and `mass` the sum of its β.
     """
     counts = np.diff(np.append(start, len(delta)))
     owner = np.repeat(np.arange(len(start)), counts)
@@ -43,7 +43,7 @@ def interior(
     reach = float(np.abs(psi).max(initial=0.0)) / alpha
     for _ in range(_ITERATIONS):
         gap, residual = float(beta @ slack), alpha * w + psi.T @ beta
-        # w will be taken from β, so the two must agree as well
+        # w will be computed from β, so the two must agree as well
         if gap + reach * float(np.abs(residual).sum()) <= goal:
             break
         aim, theta = _GAP_LEFT * gap / len(beta) / slack - beta, beta / slack
@@ -53,7 +53,7 @@ def interior(
         H = alpha * np.eye(len(w)) + C.T @ (theta[:, None] * C)
         try:
             d_w = cho_solve(cho_factor(H), -residual - C.T @ aim)
-        except LinAlgError:  # as accurate as can be
+        except LinAlgError:  # rounding allows no more accuracy
             break
         d_slack = (np.add.reduceat(aim, start) / total)[owner] - C @ d_w
         d_beta = aim - theta * d_slack
@@ -64,6 +64,6 @@ def interior(
 
 
 def _longest(value: Array, change: Array) -> float:
-    """The step, at most 1, that leaves all values positive."""
+    """Return the longest step, at most 1, that leaves all values positive."""
     worst = float((change / value).min())
     return min(1.0, -_STEP_SHARE / worst) if worst < 0 else 1.0

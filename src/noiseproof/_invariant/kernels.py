@@ -16,7 +16,7 @@ from noiseproof._rows.compiling import compiled, compiled_in_any_order
 
 @compiled
 def excess(g, beta, size):
-    """Σ_z β_z (max g - g_z): what the block adds to the primal-dual gap."""
+    """Compute Σ_z β_z (max g - g_z), the block's part of the primal-dual gap."""
     top = g[0]
     for z in range(1, size):
         top = max(top, g[z])
@@ -54,9 +54,10 @@ def balance(Q, g, beta, size, alpha, goal, max_steps):
 
 @compiled
 def place(owner, size, beta, age, patience, slots):
-    """A slot for each new cut: that of the cut longest without weight, or a free one.
+    """Find a slot for each new cut.
 
-    Returns False, with nothing placed, if some block is full.
+    It is the slot of the cut that has been without weight for longest, or a free one.
+    Returns False, without placing anything, if a block is full.
     """
     taken = size.copy()
     for c in range(len(owner)):
@@ -66,7 +67,7 @@ def place(owner, size, beta, age, patience, slots):
                 oldest = z
         if oldest > 0:
             slots[c] = oldest
-            age[i, oldest] = 0  # not to be given away twice
+            age[i, oldest] = 0  # so that it is not taken twice
         elif taken[i] < beta.shape[1]:
             slots[c] = taken[i]
             taken[i] += 1
@@ -103,7 +104,10 @@ def _dot(indptr, indices, data, row, w):
 
 @compiled
 def linear_gram(indptr, indices, data, owner, slots, cut, size, Q, scratch):
-    """Inner products of new cuts with all of their blocks; `scratch` is zero again."""
+    """Compute inner products of new cuts with all cuts of their blocks.
+
+    `scratch` must be zero, and is zero again afterwards.
+    """
     for c in range(len(owner)):
         i, z = owner[c], slots[c]
         row = cut[i, z]
@@ -127,10 +131,10 @@ def _add(indptr, indices, data, row, amount, w):
 def linear_sweep(
     indptr, indices, data, order, cut, size, delta, Q, beta, alpha, goal, max_steps, w
 ):
-    """One pass over the blocks in `order`, with w = -Σ β ψ / α kept up to date.
+    """Do one pass over the blocks in `order`, with w = -Σ β ψ / α kept up to date.
 
-    `goal` is the excess that a block may keep. Returns the excess found, and moves
-    blocks that had none to the end of `order`; their number comes second.
+    Blocks with an excess of at most `goal` are skipped and moved to the end of `order`.
+    Returns the total excess, and the number of skipped blocks.
     """
     g, before = np.empty(beta.shape[1]), np.empty(beta.shape[1])
     total, last = 0.0, len(order)
@@ -158,9 +162,9 @@ def linear_sweep(
 
 @compiled
 def kernel_gram(K, owner, slots, point, rival, scale, size, Q):
-    """Inner products of new cuts with all of their blocks.
+    """Compute inner products of new cuts with all cuts of their blocks.
 
-    A cut is Γ [φ(s, rival) - φ(s, own)], and a block has one own class.
+    A cut is Γ [φ(s, rival) - φ(s, own)], with the same own class within a block.
     """
     for c in range(len(owner)):
         i, z = owner[c], slots[c]
@@ -183,7 +187,7 @@ def kernel_sweep(
     K, count, order, own, point, rival, scale, size, delta, Q, beta, alpha, goal,
     max_steps, F, A,
 ):  # fmt: skip
-    """As `linear_sweep`, for f given by coefficients A (points, classes).
+    """Do the same as `linear_sweep`, for f given by coefficients A (points, classes).
 
     F (classes, points) are the scores of the first `count` points, K their kernel.
     """
@@ -219,7 +223,7 @@ def kernel_sweep(
 
 @compiled
 def viterbi(kept, blank, transition, budget):
-    """The best labels of a chain of which up to `budget` tokens may be blanked out.
+    """Find the best labels of a chain with up to `budget` tokens blanked out.
 
     `kept` and `blank` (T, L) score label l of token t with and without its features,
     `transition` (L, L) scores label l after label m at [m, l]. The best path to label

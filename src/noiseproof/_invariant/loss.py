@@ -1,4 +1,4 @@
-"""The loss of a row: what it may become, and what a wrong answer costs.
+"""The loss of a row: its possible transformations, and the cost of wrong answers.
 
 l(x, y, f) = max over s, y' of Γ(y, y') [f(s(x), y') - f(s(x), y)] + Δ(y, y', s), where
 s(x) runs over the candidates of the row and y' over the classes.
@@ -20,9 +20,9 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Runs:
-    """Items in a line, in runs: the items of each row lie side by side.
+    """A flat list of items in which the items of each row are consecutive.
 
-    `counts` says how many items each row owns, at least 1.
+    `counts` is the number of items of each row, at least 1.
     """
 
     counts: Index
@@ -34,7 +34,7 @@ class Runs:
 
     @cached_property
     def owner(self) -> Index:
-        """The row behind each item."""
+        """The row of each item."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
@@ -43,23 +43,23 @@ class Runs:
         return np.arange(len(self.owner)) - self.start[self.owner]
 
     def part(self, rows: Index) -> tuple[Index, Runs]:
-        """The items of some rows, one row after the other, and their own runs."""
+        """Return the indices of the items of some rows, and the runs that they form."""
         some = Runs(self.counts[rows])
         return self.start[rows][some.owner] + some.rank, some
 
     def tops(self, values: Array) -> Array:
-        """The largest value of each row."""
+        """Return the largest value of each row."""
         return np.maximum.reduceat(values, self.start[:-1])
 
     def argmax(self, values: Array) -> Index:
-        """The item of the largest value of each row; the first of equals."""
+        """Return the item with the largest value of each row, the first if tied."""
         if len(values) == len(self.counts):
             return np.arange(len(values))
         hits = np.flatnonzero(values == self.tops(values)[self.owner])
         return hits[np.unique(self.owner[hits], return_index=True)[1]]
 
     def largest(self, values: Array, among: NDArray[np.bool_], count: int) -> Index:
-        """Of each row the `count` chosen items of largest value."""
+        """Return the `count` items of largest value of each row, chosen `among` all."""
         chosen = np.flatnonzero(among)
         order = chosen[np.lexsort((-values[chosen], self.owner[chosen]))]
         owner = self.owner[order]
@@ -69,13 +69,16 @@ class Runs:
 
 @dataclass(frozen=True)
 class Candidates(Runs):
-    """All that the rows may become, in the matrix X; `rank` is the transform s."""
+    """All possible transformations of the rows, in X; `rank` is the transform s."""
 
     X: Any
 
 
 def list_candidates(attack: Any, X: Any) -> Candidates | None:
-    """All candidates (of no attack: the rows themselves), or None if not listed."""
+    """List all candidates, or return None if the attack does not list them.
+
+    Without an attack, the candidates are the rows themselves.
+    """
     if attack is None:
         return Candidates(np.ones(X.shape[0], dtype=np.intp), X)
     if not attack.is_finite:
@@ -97,15 +100,15 @@ class Costs:
 
     @cached_property
     def uniform(self) -> bool:
-        """Whether all wrong answers are alike."""
+        """Whether all wrong answers have the same costs."""
         wrong = ~np.eye(len(self.scale), dtype=bool)
         return all(np.ptp(table[wrong]) == 0 for table in (self.scale, self.cost))
 
     def losses(self, scores: Array, own: Index, transform: Index) -> Array:
-        """Γ [f(x, y') - f(x, y)] + Δ(y, y', s) of rows for each y', of shape (m, k).
+        """Compute Γ [f(x, y') - f(x, y)] + Δ(y, y', s) for each y', of shape (m, k).
 
-        From `scores` f(x, ·) of shape (m, k), y = `own` and s = `transform`; minus
-        infinity for y' = y.
+        `scores` is f(x, ·), of shape (m, k), y is `own` and s is `transform`. The loss
+        for y' = y is minus infinity.
         """
         rows = np.arange(len(own))
         margins = scores - scores[rows, own][:, None]
@@ -116,9 +119,10 @@ class Costs:
     def worst(
         self, scores: Array, own: Index, runs: Runs | None
     ) -> tuple[Index, Index, Array, Array]:
-        """The worst (s, y') of each row, given the scores of all its candidates.
+        """Find the worst (s, y') of each row, given the scores of all its candidates.
 
-        No runs: one candidate each. Returns its place, y', the loss, and Δ.
+        Without runs, each row has one candidate. Returns the candidate's index, y', the
+        loss, and Δ.
         """
         here = np.arange(len(own))
         owner, rank = (here, 0 * here) if runs is None else (runs.owner, runs.rank)
@@ -129,19 +133,19 @@ class Costs:
         return place, rival, losses[place, rival], delta
 
     def delta(self, own: Index, transform: Index) -> Array:
-        """Δ(y, ·, s) of each row, (m, k)."""
+        """Return Δ(y, ·, s) of each row, (m, k)."""
         layer = transform if self.cost.shape[2] > 1 else np.zeros_like(transform)
         return self.cost[own, :, layer]
 
     def floor(self, own: Index) -> Array:
-        """max_s Δ(y, y, s): what a row costs at least, as y' = y is allowed."""
+        """Return max_s Δ(y, y, s), the least loss of a row, as y' = y is allowed."""
         return self.cost[own, own].max(axis=1)
 
 
 def make_costs(
     margin_scale: Any, label_cost: Any, classes: NDArray[Any], n_transforms: int | None
 ) -> Costs:
-    """Tables of Γ and Δ from the parameters of `InvariantSVC`, or one clear error.
+    """Make the tables of Γ and Δ from the parameters of `InvariantSVC`.
 
     `n_transforms` is None if the attack does not list its candidates.
     """
@@ -160,7 +164,7 @@ def make_costs(
 def _table(
     name: str, given: Any, classes: NDArray[Any], last: list[tuple[Any, ...]]
 ) -> Array:
-    """The (k, k, layers) table of a callable or an array."""
+    """Make a (k, k, layers) table from a callable or an array."""
     k, table = len(classes), given
     if callable(given):
         table = [[[given(y, r, *s) for s in last] for r in classes] for y in classes]

@@ -4,9 +4,10 @@ Step t moves f towards the worst cuts of a batch of rows,
 
     f ← (1 - 1/t) f - 1/(α t) · mean of ψ,
 
-and back into the ball ‖f‖ <= √(2 R[0] / α). Answered is the average of all f_t with
-weights t, which forgets the first ones. After every pass over the rows f_t itself is a
-combination of cuts that the dual (6) allows, and certifies a lower bound for free.
+and projects it onto the ball ‖f‖ <= √(2 R[0] / α). The result is the average of all f_t
+with weights t, in which the first ones hardly count. After every pass over the rows,
+f_t itself is a feasible combination of cuts in the dual (6), which certifies a lower
+bound at no cost.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _BATCH = 4
 def pegasos(
     risk: LinearRisk | KernelRisk, stop: Stop, rng: Any = None
 ) -> InvariantResult:
-    """Minimise R; an iteration is a pass over the rows, which `rng` puts in order."""
+    """Minimise R; an iteration is a pass over the rows, in an order drawn by `rng`."""
     descent = Descent(risk, np.random.RandomState(0) if rng is None else rng)
     result, mean = InvariantResult(), descent.iterate
     for _ in range(stop.max_iter):
@@ -45,7 +46,7 @@ def pegasos(
 
 
 class Descent:
-    """The steps, and what the dual knows about them."""
+    """The steps, and the dual value that belongs to them."""
 
     def __init__(self, risk: LinearRisk | KernelRisk, rng: Any):
         self.risk, self.rng = risk, rng
@@ -61,11 +62,11 @@ class Descent:
 
     @property
     def bound(self) -> float:
-        """The dual value, which no R is below."""
+        """The dual value, a lower bound of R."""
         return self.height - 0.5 * self.risk.alpha * self.iterate.norm2()
 
     def run(self) -> None:
-        """One pass; every row once."""
+        """Do one pass over all rows."""
         order = self.rng.permutation(len(self.risk.mass))
         for rows in np.array_split(order, self.n_batches):
             self._step(rows)
@@ -92,7 +93,7 @@ class Descent:
 
 
 class LinearIterate:
-    """f as a weight vector w, and the mean of those on the way."""
+    """f as a weight vector w, and the weighted mean of all iterates."""
 
     def __init__(self, risk: LinearRisk):
         self.risk = risk
@@ -104,12 +105,12 @@ class LinearIterate:
         return self.mean.copy()
 
     def find(self, rows: Index) -> tuple[Array, Array]:
-        """Values and δ of the worst cuts of some rows."""
+        """Return values and δ of the worst cuts of some rows."""
         self._cuts = self.risk.worst(self.w, rows)
         return self._cuts.value, self._cuts.delta
 
     def move(self, shrink: float, amounts: Array) -> None:
-        """Make w into shrink w + Σ amounts ψ, over the cuts found last."""
+        """Replace w by shrink w + Σ amounts ψ, over the cuts found last."""
         self.w *= shrink
         if amounts.any():
             self.w += np.asarray(self._cuts.psi.T @ amounts)
@@ -124,7 +125,7 @@ class LinearIterate:
         return self.risk.value(self.mean, self.risk.worst(self.mean))
 
     def refresh(self) -> None:
-        """Nothing to do: w is all there is."""
+        """Do nothing, since w has no derived quantities."""
 
 
 class KernelIterate:
@@ -140,7 +141,7 @@ class KernelIterate:
         return self.rows.points.copy(), self.mean.copy()
 
     def find(self, rows: Index) -> tuple[Array, Array]:
-        """Values and δ of the worst cuts of some rows."""
+        """Return values and δ of the worst cuts of some rows."""
         items, runs = self.risk.candidates.part(rows)
         own, costs = self.risk.own[rows], self.risk.costs
         worst, rival, value, delta = costs.worst(self.F[items], own, runs)
@@ -148,7 +149,7 @@ class KernelIterate:
         return value, delta
 
     def move(self, shrink: float, amounts: Array) -> None:
-        """Make f into shrink f + Σ amounts ψ, over the cuts found last."""
+        """Replace f by shrink f + Σ amounts ψ, over the cuts found last."""
         self.A *= shrink
         self.F *= shrink
         used = np.flatnonzero(amounts)
@@ -178,5 +179,5 @@ class KernelIterate:
         return self.risk.value(self.risk.losses(scores), norm2)
 
     def refresh(self) -> None:
-        """F from A, without the rounding of many steps."""
+        """Recompute F from A, which removes accumulated rounding errors."""
         self.F = self.rows.scores(self.A)

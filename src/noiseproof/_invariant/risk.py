@@ -37,13 +37,13 @@ _CHUNK = 2**21  # entries of a kernel matrix that are made at a time
 
 @dataclass
 class InvariantResult:
-    """The best f that a solver has found, and what is proven about it."""
+    """The best f that a solver has found, with certified bounds."""
 
     # weights w; or the points of a kernel function (numbers of candidates) and its
     # coefficients of shape (points, classes)
     function: Any = None
     value: float = np.inf  # R(f)
-    bound: float = -np.inf  # of R, from below
+    bound: float = -np.inf  # lower bound of R
     # dual weight of each row outside its null cut: zero if the row does not matter
     weights: Array = field(default_factory=lambda: np.empty(0))
     n_iter: int = 0
@@ -52,9 +52,9 @@ class InvariantResult:
     stopped: bool = False  # by a callback
 
     def advance(self, value: float, bound: float, iterate: Any, stop: Stop) -> bool:
-        """Count an iteration that led to `iterate.function`; whether it was the last.
+        """Record an iteration; return whether it was the last.
 
-        R is `value` there, and never below `bound`.
+        R is `value` at `iterate.function`, and nowhere below `bound`.
         """
         if value < self.value:
             self.value, self.function = value, iterate.function
@@ -72,9 +72,10 @@ class InvariantResult:
 
 @dataclass(frozen=True)
 class Cuts:
-    """A cut for each of some rows, the worst at some w.
+    """The worst cut of each of some rows at some w.
 
-    ψ as a CSR matrix of shape (m, n_weights), δ, and the values δ + ψ·w.
+    `psi` is ψ as a CSR matrix of shape (m, n_weights), `delta` is δ, and `value` is
+    δ + ψ·w.
     """
 
     psi: Any
@@ -87,21 +88,21 @@ class LinearRisk(ABC):
 
     def __init__(self, mass: Array, floor: Array, alpha: float, n_weights: int):
         self.mass = mass  # weights p of the rows, which sum to 1
-        self.floor = floor  # what each row costs at least: the δ of its null cut
+        self.floor = floor  # least loss of each row: the δ of its null cut
         self.alpha, self.n_weights = alpha, n_weights
 
     @abstractmethod
     def worst(self, w: Array, rows: Index | None = None) -> Cuts:
-        """The worst cut with y' ≠ y of each row (None: all of them)."""
+        """Find the worst cut with y' ≠ y of each of the `rows` (None: of all rows)."""
 
     def value(self, w: Array, cuts: Cuts) -> float:
-        """R(w), given the worst cuts of all rows there."""
+        """Compute R(w), given the worst cuts of all rows there."""
         losses = np.maximum(cuts.value, self.floor)
         return float(self.mass @ losses) + 0.5 * self.alpha * squared_norm(w)
 
 
 def squared_norm(w: Array) -> float:
-    """‖w‖²; without BLAS, whose threads cost more than they gain here."""
+    """Compute ‖w‖² without BLAS, whose threads cost more than they gain here."""
     return float(np.square(w).sum())
 
 
@@ -128,7 +129,7 @@ class MulticlassRisk(LinearRisk):
         return Cuts(joint_features(chosen, own, rival, scale, self.k), delta, value)
 
     def _scores(self, X: Any, w: Array) -> Array:
-        """f(x, y) of each row for each class, (m, k)."""
+        """Compute f(x, y) of each row for each class, (m, k)."""
         if self.k > 2:
             return np.asarray(X @ w.reshape(self.k, -1).T)
         scores = np.asarray(X @ w) / np.sqrt(2)
@@ -138,18 +139,18 @@ class MulticlassRisk(LinearRisk):
     def _candidates(
         self, w: Array, own: Index, rows: Index | None
     ) -> tuple[Any, Runs | None]:
-        """Candidates of some rows, the worst at w among them."""
+        """Return candidates of some rows, with the worst ones at w among them."""
 
 
 def class_weights(w: Array, k: int) -> Array:
-    """The weights of each class, (k, d), from the vector that solvers see."""
+    """Return the weights of each class, (k, d), given the weight vector of solvers."""
     return np.stack([-w, w]) / np.sqrt(2) if k == 2 else w.reshape(k, -1)
 
 
 def joint_features(
     X: Any, own: Index, rival: Index, scale: Array, k: int
 ) -> sp.csr_array:
-    """ψ of attacked rows X, so that ψ·w = Γ (w_rival - w_own)·x; `scale` is Γ."""
+    """Compute ψ of attacked rows X, with ψ·w = Γ (w_rival - w_own)·x; `scale` is Γ."""
     X = sp.csr_array(X)
     d, counts = X.shape[1], np.diff(X.indptr)
     if k == 2:
@@ -171,9 +172,9 @@ def joint_features(
 class AttackedRisk(MulticlassRisk):
     """Rows X, without missing entries, that an attack changes by its `worst`.
 
-    For rows of class y the attack is shown a model with own weights w_y and rival
-    weights w_y + Γ(y, y') (w_y' - w_y), and with Δ(y, ·) as intercepts: its lowest
-    margin is then minus the loss, whatever Γ and Δ.
+    For rows of class y, the attack is given a model with weights w_y for class y and
+    w_y + Γ(y, y') (w_y' - w_y) for each rival class, and with Δ(y, ·) as intercepts.
+    The lowest margin of this model is minus the loss, for any Γ and Δ.
     """
 
     def __init__(
@@ -218,8 +219,8 @@ class ListedRisk(MulticlassRisk):
 class KernelRisk:
     """R(f), f(x, y) = Σ_p A_py k(x_p, x), with the joint kernel [y = y'] k(x, x').
 
-    As `ListedRisk`, with the `kernel` k of two sets of rows, which returns a matrix,
-    and the `cache_size` in bytes of kernel rows to keep in memory.
+    Like `ListedRisk`, with a function `kernel` that returns the matrix of k for two
+    sets of rows. `cache_size` is the memory for kernel rows in bytes.
     """
 
     candidates: Candidates
@@ -236,19 +237,19 @@ class KernelRisk:
         self.candidate_own = self.own[self.candidates.owner]
 
     def losses(self, scores: Array) -> Array:
-        """Loss of every (s, y') at given scores of all candidates, (m, k)."""
+        """Compute the loss of every (s, y'), (m, k), given scores of all candidates."""
         return self.costs.losses(scores, self.candidate_own, self.candidates.rank)
 
     def value(self, losses: Array, norm2: float) -> float:
-        """R(f), given the losses of all (s, y') and ‖f‖²."""
+        """Compute R(f), given the losses of all (s, y') and ‖f‖²."""
         tops = np.maximum(self.candidates.tops(losses.max(axis=1)), self.floor)
         return float(self.mass @ tops + 0.5 * self.alpha * norm2)
 
 
 class KernelRows:
-    """Kernel rows of chosen candidates, the points, against all candidates.
+    """Kernel rows of chosen candidates, the *points*, against all candidates.
 
-    They are kept as long as they fit into `risk.cache_size`; those beyond are computed
+    Rows are cached as long as they fit into `risk.cache_size`; the others are computed
     again at every use.
     """
 
@@ -260,10 +261,10 @@ class KernelRows:
         self._room = min(int(risk.cache_size // (8 * width)), width)
         # memory that is not written to costs nothing
         self._kept = np.empty((self._room, width))
-        self._workers = Workers(blas=False)  # a fit has seen to BLAS already
+        self._workers = Workers(blas=False)  # the fit has limited BLAS already
 
     def extend(self, points: Index) -> None:
-        """Choose more points."""
+        """Add points."""
         old, m = len(self.points), len(self.points) + len(points)
         self.place[points] = np.arange(old, m)
         self.points = np.concatenate([self.points, points])
@@ -275,7 +276,7 @@ class KernelRows:
         self._kept[part] = self._compute(self.points[part])
 
     def blocks(self, start: int = 0) -> Iterator[tuple[slice, Array]]:
-        """The rows of all points from `start` on, in blocks, with their places."""
+        """Yield blocks of the rows of points, from `start` on, with their indices."""
         m = len(self.points)
         kept = min(m, self._room)
         if start < kept:
@@ -284,13 +285,13 @@ class KernelRows:
             yield part, self._compute(self.points[part])
 
     def take(self, places: Index) -> Array:
-        """The rows of some points."""
+        """Return the rows of some points."""
         if len(places) == 0 or places.max() < self._room:
             return self._kept[places]
         return self._compute(self.points[places])
 
     def scores(self, A: Array) -> Array:
-        """Scores of all candidates, (m, k), for coefficients A of the points."""
+        """Compute scores of all candidates, (m, k), from the points' coefficients A."""
         total = np.zeros((len(self.place), self.risk.k))
         for part, rows in self.blocks():
             total += rows.T @ A[part]
@@ -307,7 +308,7 @@ class KernelRows:
         return K
 
     def _chunks(self, start: int, stop: int) -> Iterator[slice]:
-        """Ranges of points, whose rows make blocks of moderate size."""
+        """Yield ranges of points whose rows make blocks of moderate size."""
         step = max(1, _CHUNK // len(self.place))
         for low in range(start, stop, step):
             yield slice(low, min(low + step, stop))
@@ -316,17 +317,17 @@ class KernelRows:
 def merge_equal_rows(
     X: Any, labels: NDArray[np.intp], weights: Array
 ) -> tuple[Index, Array]:
-    """Equal rows counted once, so that a weight means exactly as many copies.
+    """Merge equal rows, so that a weight is equivalent to as many copies of a row.
 
-    Rows X without missing entries are equal if their labels are, too. Returns the
-    first of each group of equal rows, in an order that depends on content only, and
-    the weight of each group.
+    Rows are equal only if their labels are, too; X must not have missing entries.
+    Returns the first row of each group of equal rows, in an order that depends on
+    content only, and the weight of each group.
     """
     direction = np.random.default_rng(0).normal(size=X.shape[1])
     keys = row_products(X, direction)
     order = np.lexsort((labels, keys))
     same = (np.diff(keys[order]) == 0) & (np.diff(labels[order]) == 0)
-    # a key is almost a proof, and equal ones are few
+    # equal keys almost prove that rows are equal; the few such pairs are compared
     pairs = np.flatnonzero(same)
     differences = X[order[pairs]] != X[order[pairs + 1]]
     same[pairs] = np.ravel(differences.sum(axis=1)) == 0

@@ -1,8 +1,8 @@
-"""Structured outputs: what `StructuredSVM` asks of a problem, and the problems it has.
+"""Structured outputs: the problems that `StructuredSVM` solves, and their interface.
 
-A problem says how an input x, an output y and a weight vector w meet in a score
-w·Φ(x, y), how bad a wrong output is, and which output scores best, with and without an
-adversary that may change x. To write one, derive from `StructuredProblem` and give
+A problem defines the score w·Φ(x, y) of an input x and an output y for a weight vector
+w, the loss of a wrong output, and which output scores best, with and without an
+adversary who may change x. To write one, derive from `StructuredProblem` and implement
 `prepare` and the five methods after it.
 """
 
@@ -41,12 +41,12 @@ class StructuredProblem(ABC, BaseEstimator):
 
     @abstractmethod
     def prepare(self, X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Check training data and learn what depends on them, at least `n_weights_`.
+        """Check training data and set `n_weights_`, and other attributes if needed.
 
         Returns
         -------
         inputs, outputs : sequences
-            In the form that the other methods take: outputs with labels as indices.
+            In the form that the other methods expect, with labels as indices.
         """
 
     @abstractmethod
@@ -55,39 +55,39 @@ class StructuredProblem(ABC, BaseEstimator):
 
     @abstractmethod
     def features(self, x: Any, y: Any) -> Array:
-        """Joint features Φ(x, y), as many as there are weights."""
+        """Compute the joint features Φ(x, y), as many as there are weights."""
 
     @abstractmethod
     def loss(self, y: Any, other: Any) -> float:
-        """Δ(y, other): what answering `other` costs where y is right."""
+        """Return Δ(y, other), the cost of predicting `other` if y is right."""
 
     @abstractmethod
     def argmax(self, x: Any, w: Array) -> Any:
-        """The output with the highest score w·Φ(x, y)."""
+        """Return the output with the highest score w·Φ(x, y)."""
 
     @abstractmethod
     def loss_augmented_argmax(
         self, x: Any, y: Any, w: Array, attack: Any = None
     ) -> tuple[Any, Any]:
-        """The attacked input s and output y' of the highest loss.
+        """Return the attacked input s and the output y' with the highest loss.
 
-        That is w·Φ(s, y') - w·Φ(s, y) + Δ(y, y'), over all that the attack may make of
-        x and over all outputs. A TypeError in one sentence says that the problem cannot
-        serve the attack.
+        The loss is w·Φ(s, y') - w·Φ(s, y) + Δ(y, y'), over all that the attack may make
+        of x and over all outputs. Raises a TypeError if the problem does not support
+        the attack.
         """
 
     def answer(self, outputs: Sequence[Any]) -> Any:
-        """Predicted outputs as a user wants them."""
+        """Convert predicted outputs to the form that users expect."""
         return outputs
 
     def accuracy(self, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Share of outputs that are right, both as a user sees them."""
+        """Return the share of correct outputs; both are in the form of users."""
         pairs = zip(Y, predicted, strict=True)
         return float(np.mean([np.array_equal(*pair) for pair in pairs]))
 
 
 class StructuredRisk(LinearRisk):
-    """R(w) of a prepared problem, one example asked at a time."""
+    """R(w) of a prepared problem, which is called for one example at a time."""
 
     def __init__(
         self, problem: StructuredProblem, X: Sequence[Any], Y: Sequence[Any],
@@ -126,7 +126,7 @@ class StructuredRisk(LinearRisk):
 class Multiclass(StructuredProblem):
     """One of k classes for a row x: Φ(x, y) is x in the block of class y, Δ = [y' ≠ y].
 
-    With it `StructuredSVM` is `InvariantSVC` with a linear kernel, only slower.
+    With it, `StructuredSVM` is equivalent to a linear `InvariantSVC`, but slower.
 
     See Also
     --------
@@ -213,10 +213,10 @@ class LinearChain(StructuredProblem):
 
         w·Φ(x, y) = Σ_t u_{y_t}·x_t + Σ_t v_{y_t, y_{t+1}},
 
-    and Δ counts the wrong labels (Hamming loss). The best labels are found by the
-    Viterbi algorithm; against `TokenDeletion` with one more dimension, the tokens
-    deleted so far, which is exact: deleting a token removes its u·x_t from both
-    scores. Any attack with a `token_budget` and a method `delete` will do.
+    and Δ counts the wrong labels (Hamming loss). The Viterbi algorithm finds the best
+    labels. Against `TokenDeletion` it has one more dimension, the number of tokens
+    deleted so far. It is still exact, since deleting a token removes its u·x_t from
+    both scores. Any attack with a `token_budget` and a method `delete` is supported.
 
     See Also
     --------
@@ -309,7 +309,7 @@ class LinearChain(StructuredProblem):
         return [self.labels_[y] for y in outputs]
 
     def accuracy(self, Y: Sequence[Any], predicted: Sequence[Any]) -> float:
-        """Share of tokens with the right label."""
+        """Return the share of tokens with the right label."""
         _check_lengths(Y, predicted)
         return float(np.mean(np.concatenate(Y) == np.concatenate(predicted)))
 
@@ -323,13 +323,13 @@ def _check_lengths(Y: Sequence[Any], X: Sequence[Any]) -> None:
 class TokenDeletion(Attack):
     """Blank out the features of some tokens of each sequence.
 
-    It serves `LinearChain`, which finds the worst deletion; sequences are arrays of
-    shape (length, n_features).
+    This attack is for `LinearChain`, which finds the worst deletion. Sequences are
+    arrays of shape (length, n_features).
 
     Parameters
     ----------
     budget : int, default=1
-        Tokens of each sequence that may be blanked out.
+        Maximum number of tokens of each sequence that may be blanked out.
 
     See Also
     --------
@@ -350,7 +350,7 @@ class TokenDeletion(Attack):
 
     @property
     def token_budget(self) -> int:
-        """The budget, or one clear sentence about what is wrong."""
+        """The budget, checked to be a whole number that is not negative."""
         if self.budget < 0 or int(self.budget) != self.budget:
             raise ValueError(
                 "TokenDeletion.budget must be a whole number, not negative; got "
@@ -359,20 +359,20 @@ class TokenDeletion(Attack):
         return int(self.budget)
 
     def worst(self, X: Any, y: Any, coef: Any, intercept: Any = None) -> Any:
-        """Refuse rows of a table, which have no tokens."""
+        """Raise an error, since the rows of a table have no tokens."""
         raise TypeError(
             "TokenDeletion deletes tokens of sequences, and the rows of a table have "
             "none: use FeatureDeletion, or StructuredSVM with a LinearChain."
         )
 
     def delete(self, x: NDArray[Any], tokens: Any) -> NDArray[Any]:
-        """A copy of the sequence x without the features of some tokens."""
+        """Return a copy of the sequence x without the features of some tokens."""
         x = np.array(x)
         x[tokens] = 0.0
         return x
 
     def sample(self, X: Any, rng: np.random.Generator) -> list[NDArray[Any]]:
-        """All sequences with as many tokens deleted as may be, chosen at random."""
+        """Delete as many tokens of each sequence as allowed, chosen at random."""
         budget = self.token_budget
         return [
             self.delete(x, rng.permutation(len(x))[: min(budget, len(x))]) for x in X

@@ -11,35 +11,36 @@ from numpy.typing import NDArray
 from noiseproof._marginal.objective import Curvature, Objective
 from noiseproof._rows import Array, as_dense, column_squares, factorized, host
 
-# Part of the mean diagonal below which a number counts as zero. Only the intercept of
-# a kinked loss has none at all where the loss is flat; but weights of features whose
-# scales differ by 1e12 have diagonals that differ by 1e24, and must keep them.
+# Diagonal entries below this fraction of the mean count as zero. Only the intercept of
+# a loss with a kink can have such an entry, where the loss is flat. The fraction is
+# tiny because features whose scales differ by 1e12 have entries that differ by 1e24.
 _FLAT = 1e-30
 _MAX_ITER = 250
-# Classes that are done still ride along in a pass until this part of them is left: a
-# pass over CSR takes four for the price of two or three, and other vectors get shorter
+# Converged classes are removed from the arrays once at most this fraction is active.
+# Before that, removing them saves little: a pass over CSR handles four classes at the
+# cost of two or three.
 _COMPACT = 0.5
-# A gain is believed when the last iteration, had it gone on like that, would have made
-# up at most this part of it (Nash and Sofer 1990)
+# A gain is trusted once (number of iterations) * (gain of the last one) is at most this
+# fraction of it (Nash and Sofer 1990)
 _STALLED = 0.5
-# An exact Newton step, near the minimum, shrinks what is left to gain about so far
+# Near the minimum, an exact Newton step divides the remaining gain by about this
 _REACH = 1e4
-_PATIENCE = 10  # iterations; from then on another step costs less
-_MEASURE = 0.1  # accuracy of an inner run that only tells what is left to gain
+_PATIENCE = 10  # iterations; beyond these, another Newton step is cheaper
+_MEASURE = 0.1  # accuracy of an inner run that only estimates the remaining gain
 
 
 class Preconditioner:
-    """(diag(D) + Uᵀ U)⁻¹ for each class; just 1 / D where a class has no stiff rows.
+    """(diag(D) + Uᵀ U)⁻¹ for each class; just 1 / D for a class without stiff rows.
 
-    Near a kink a few rows have a curvature far above all others. Each puts an
-    eigenvalue of its own into the Hessian, and conjugate gradients would need an
-    iteration for it; put into `U` they are inverted exactly (Woodbury's identity, or
-    directly where there are more of them than features). The `diagonal`, (k, d + 1), is
-    that of the whole curvature, stiff rows included.
+    Near a kink, a few rows have a much larger curvature than all others. Each of these
+    *stiff* rows adds a large eigenvalue to the Hessian, which would cost conjugate
+    gradients an iteration. As rows of `U` they are inverted exactly (by Woodbury's
+    identity, or directly if they outnumber the features). `diagonal`, of shape
+    (k, d + 1), is that of the whole curvature, including the stiff rows.
     """
 
     def __init__(self, diagonal: Array, stiff: Sequence[Any]):
-        # negative only where a loss is not convex: its size is a scale all the same
+        # negative only if a loss is not convex; its magnitude still serves as a scale
         size = np.abs(diagonal)
         typical = np.maximum(size.mean(axis=1, keepdims=True), 1e-270)
         positive = np.maximum(size, _FLAT * typical)
@@ -58,7 +59,7 @@ class Preconditioner:
         return Z
 
     def restrict(self, classes: Any) -> Preconditioner:
-        """The preconditioners of some classes only."""
+        """Return the preconditioners of some classes."""
         part = object.__new__(Preconditioner)
         part._inverse = self._inverse[classes]
         kept = np.arange(len(self._corrections))[classes]
@@ -67,7 +68,7 @@ class Preconditioner:
 
 
 class _Correction:
-    """(diag(D) + Uᵀ U)⁻¹ for one class, with D what the stiff rows leave of it."""
+    """(diag(D) + Uᵀ U)⁻¹ for one class, where D excludes the part of the stiff rows."""
 
     def __init__(self, diagonal: Array, U: Any):
         self.U = U
@@ -88,9 +89,10 @@ class _Correction:
 
 
 class Step(NamedTuple):
-    """An inexact Newton step and what the quadratic model says it gains.
+    """An inexact Newton step and the gain that the quadratic model predicts for it.
 
-    `promise` is what ½ gᵀ M⁻¹ g, with the preconditioner M, said before the inner run.
+    `promise` is a first estimate of that gain: ½ gᵀ M⁻¹ g, where M is the
+    preconditioner.
     """
 
     P: Array
@@ -99,16 +101,17 @@ class Step(NamedTuple):
     preconditioner: Preconditioner
 
     def outlook(self, gradient: Array) -> Array:
-        """What is left to gain at the end of the step, from the gradient there.
+        """Estimate the gain that remains after the step, from the gradient there.
 
-        ½ gᵀ M⁻¹ g once more, raised by the factor that it fell short at the start.
+        The estimate is ½ gᵀ M⁻¹ g, multiplied by the factor by which the same formula
+        underestimated the gain of this step.
         """
         short = np.maximum(1.0, self.gain / np.where(self.promise > 0, self.promise, 1))
         return 0.5 * short * dot(gradient, self.preconditioner.solve(gradient))
 
 
 def dot(A: Array, B: Array) -> Array:
-    """Inner product for each class."""
+    """Compute the inner product for each class."""
     # twice as fast as einsum
     return host(np.matmul(A[:, None, :], B[:, :, None])[:, 0, 0])
 
@@ -121,16 +124,17 @@ def newton_step(
     target: float | Array = 0.0,
     is_convex: bool = True,
 ) -> Step:
-    """Minimise g·p + ½ p·H p for each class, preconditioned.
+    """Minimise g·p + ½ p·H p for each class by preconditioned conjugate gradients.
 
-    A class is done when its residual, in the norm of the preconditioner, has fallen by
-    the factor `accuracy`. Where no more than `target` is left to gain the search for
-    the minimum will end; a class within reach of that goes all the way at once, if it
-    can do so in a short run, which costs less than another step. Gains below `decisive`
-    will end the search, too, and a badly conditioned H hides gains from short runs:
-    there the class goes on until its gain stalls. Where the curvature is not positive
-    (a non-convex loss) it stops with what it has, at least the preconditioned gradient
-    step.
+    A class stops when its residual, in the norm of the preconditioner, has fallen by
+    the factor `accuracy`, with two exceptions. First, the outer search ends when at
+    most `target` remains to be gained. A class that is close to this continues until it
+    gets there, if that takes few iterations, since they are cheaper than another Newton
+    step. Second, the outer search ends when a step gains less than `decisive`. If H is
+    badly conditioned, short runs underestimate the gain, so such a class continues
+    until its gain stalls. Where the curvature is not positive (a non-convex loss), a
+    class stops with its current step, or with the preconditioned gradient step if it
+    has none.
     """
     run = _InnerRun(curvature, gradient, accuracy, decisive, target, is_convex)
     for _ in range(_MAX_ITER):
@@ -141,9 +145,10 @@ def newton_step(
 
 
 class _InnerRun:
-    """State of the classes still in work; `left` has the steps of all, once any left.
+    """State of the classes that are still being solved.
 
-    `promise` and `whole`, the preconditioner, are those of all classes.
+    `promise` and `whole`, the preconditioner, are those of all classes. Once classes
+    have been removed, `left` holds the steps and gains of all of them.
     """
 
     _PER_CLASS = (
@@ -180,7 +185,7 @@ class _InnerRun:
         self.active = self.norm2 > 0
 
     def iterate(self) -> None:
-        """One conjugate gradient iteration: one pass over the data."""
+        """Do one conjugate gradient iteration, which takes one pass over the data."""
         if np.count_nonzero(self.active) <= _COMPACT * len(self.active):
             self._compact()
         H_direction = self.curvature.product(self.direction)
@@ -195,16 +200,16 @@ class _InnerRun:
         self._turn(gained=0.5 * alpha * self.norm2)
 
     def _give_up(self, flat: NDArray[np.bool_]) -> None:
-        """End classes whose curvature is not positive along their direction."""
+        """Stop the classes whose curvature is not positive along their direction."""
         if self.iterations == 0:
             self.P[flat] = self.direction[flat]
         if not self.is_convex:
-            # no end to the gain in sight: count at least what the gradient promises
+            # the model is unbounded below: count at least the gain that g predicts
             self.gain[flat] += 0.5 * self.norm2[flat]
         self.active &= ~flat
 
     def _turn(self, gained: Array) -> None:
-        """Count the gain, decide who is done, and find the next direction."""
+        """Add the gain, mark finished classes, and compute the next direction."""
         self.gain += gained
         Z = self.preconditioner.solve(self.residual)
         norm2 = dot(self.residual, Z)
@@ -219,7 +224,7 @@ class _InnerRun:
         self.norm2 = norm2
 
     def _compact(self) -> None:
-        """Let the classes that are done leave, so that passes get cheaper."""
+        """Remove the classes that are done, so that passes get cheaper."""
         self._store()
         on = self.active
         for name in self._PER_CLASS:
@@ -229,7 +234,7 @@ class _InnerRun:
         self.active = np.ones(len(self.classes), dtype=bool)
 
     def _store(self) -> tuple[Array, Array]:
-        """Steps and gains of all classes, those that have left included."""
+        """Store the steps and gains of the current classes; return those of all."""
         if self.left is None:
             self.left = self.P, self.gain
         else:
@@ -238,12 +243,12 @@ class _InnerRun:
         return self.left
 
     def result(self) -> Step:
-        """Step and gain of all classes."""
+        """Return the step and gain of all classes."""
         return Step(*self._store(), self.promise, self.whole)
 
 
 def newton_gain(point: Objective, is_convex: bool) -> Array:
-    """What a Newton step would gain: the suboptimality of each class, measured."""
+    """Measure the suboptimality of each class: the gain of a Newton step."""
     curvature, gradient = point.hessian(), point.gradient
     step = newton_step(curvature, gradient, _MEASURE, np.inf, is_convex=is_convex)
     return step.gain

@@ -1,4 +1,4 @@
-"""Losses that meet the data through the cumulant function of the score."""
+"""Losses that depend on the data through the cumulant function of the score."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class CumulantLoss(Loss):
     """A row loss f(K) + linear * m, with K = log E exp(slope * noisy score)."""
 
     def slope(self, y: Array) -> Array:
-        """Where the cumulant is taken: -1 or +1 for each row."""
+        """Return where the cumulant is evaluated: -1 or +1 for each row."""
         raise NotImplementedError
 
     def linear(self, y: Array) -> Array:
-        """Coefficient of the mean score, zero for most losses."""
+        """Return the coefficient of the mean score, which is zero for most losses."""
         return np.zeros_like(y)
 
     def value(self, K: Array) -> Array:
-        """f(K)."""
+        """Compute f(K)."""
         raise NotImplementedError
 
     def derivatives(self, K: Array) -> tuple[Array, Array]:
-        """f'(K) and f''(K)."""
+        """Compute f'(K) and f''(K)."""
         raise NotImplementedError
 
     def plain(self, y: Array, m: Array) -> Array:
-        """The loss without noise, at score `m`."""
+        """Compute the loss without noise at score `m`."""
         return self.value(self.slope(y) * m) + self.linear(y) * m
 
     def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> CumulantObjective:
-        """Σ_i weights_i [f(K_i) + linear_i m_i], at θ = 0, where K = 0."""
+        """Return Σ_i weights_i [f(K_i) + linear_i m_i] at θ = 0, where K = 0."""
         y, weights = design.hold(y), design.hold(weights)
         slopes, none = weights * self.linear(y), np.zeros_like(y)
         theta = design.hold(np.zeros((len(y), design.shape[1] + intercept)))
@@ -77,11 +77,12 @@ class CumulantLoss(Loss):
 class CumulantObjective(Objective):
     """Σ_i c_i [f(K_i) + linear_i m_i], K_i = σ_i b + Σ_d cgf(x_id, σ_i w_d).
 
-    σ is -1 or +1, as the loss says. cgf(x, t) is split in cgf(x, t) - cgf(0, t),
-    which only stored entries have, and cgf(0, t), which depends on the row through
-    its σ alone: so sparse data stays sparse for every noise. The second derivative of
-    K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K. Features that
-    are lost together are one Bernoulli: its cgf'' is r rᵀ, r² being that diagonal.
+    σ is -1 or +1, depending on the loss. cgf(x, t) is the sum of cgf(x, t) - cgf(0, t),
+    which vanishes except at stored entries, and cgf(0, t), which depends on the row
+    only through its σ. So sparse data stays sparse for every noise. The second
+    derivative of K in w is diagonal, hence H = Σ f'' g gᵀ + f' diag(cgf'') with g = ∇K.
+    If features are lost together in groups, a group is one Bernoulli variable: its
+    cgf'' is r rᵀ, where r² is that diagonal.
     """
 
     loss: CumulantLoss
@@ -90,7 +91,7 @@ class CumulantObjective(Objective):
     weights: Array
     noise: Noise
     linear: Array  # gradient of Σ c linear m, (k, d + 1)
-    known: Array | None  # cumulant of every score, (k, n), once somebody asked for it
+    known: Array | None  # cumulant of every score, (k, n); None until it is needed
 
     @property
     def bound(self) -> float | Array:
@@ -98,11 +99,11 @@ class CumulantObjective(Objective):
 
     @lazy
     def labels(self) -> NDArray[np.intp] | None:
-        """Group of each feature, or None where each has noise of its own."""
+        """The group of each feature, or None if each has noise of its own."""
         return self.noise.group_labels(self.design.shape[1])
 
     def stored(self, k: int, w: Array) -> Iterator[tuple[EntryBlock, Cumulants]]:
-        """Cumulants of the stored entries beyond those of a zero, block by block."""
+        """Yield blocks of stored entries with their cumulants minus those of a zero."""
         for block in self.design.entry_blocks():
             t = block.repeat(self.signs[k, block.rows]) * block.spread(w)
             noise = self.noise.take(block.columns)
@@ -118,7 +119,7 @@ class CumulantObjective(Objective):
             yield block, entries
 
     def zeros(self, w: Array, sign: float) -> Cumulants:
-        """Cumulants of a row of zeros, per feature."""
+        """Compute the cumulants of a row of zeros, per feature."""
         return self.noise.cumulants(np.zeros_like(w), sign * w)
 
     @property
@@ -209,7 +210,7 @@ class CumulantObjective(Objective):
         return Expansion(value, np.zeros_like(value), gradient + self.linear, matrix)
 
     def _expand(self, block: DenseBlock, k: int, whole: bool) -> tuple[Any, ...]:
-        """What a block of rows adds to the value, gradient and matrix of class k."""
+        """Compute a block's contribution to value, gradient and matrix of class k."""
         W, b = self.split(self.theta)
         sign, c = self.signs[k, block.rows, None], self.weights[block.rows]
         t = sign * W[k]

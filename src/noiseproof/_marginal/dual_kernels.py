@@ -1,6 +1,7 @@
 """Compiled loops for the dual of the hinge loss without noise.
 
-Of a dense matrix `indices` are those of one row, `repeated` (1, else 0) for all.
+The data are the three arrays of CSR. For a dense matrix, `indices` holds the columns of
+one row, which all rows share, and `repeated` is 1; otherwise `repeated` is 0.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ def sweep(
     w,
     state,
 ):
-    """Minimise over one α after the other.
+    """Minimise over one α after another: coordinate descent with shrinking.
 
-    `constants` are margin and pull; `state` has b, how many α are in work, and the most
-    that any of the last sweep was off, above and below. Those that sit at a bound, and
-    would by more than that, go to the end of `order` and are not looked at (Hsieh et
-    al. 2008).
+    `constants` holds margin and pull. `state` holds b, the number of active α, and the
+    largest and the smallest projected gradient of the last sweep. An α at a bound whose
+    gradient points outwards by more than that becomes inactive: it moves to the end of
+    `order` and is skipped (Hsieh et al. 2008).
     """
     margin, pull = constants[0], constants[1]
     b, n_active, high_before, low_before = state[0], int(state[1]), state[2], state[3]
@@ -69,7 +70,7 @@ def sweep(
 
 @compiled_in_any_order
 def scores(indptr, indices, data, repeated, rows, w, out):
-    """x·w for some rows."""
+    """Compute x·w for some rows."""
     for s in range(len(rows)):
         start, stop = indptr[rows[s]], indptr[rows[s] + 1]
         offset = start * repeated
@@ -94,11 +95,12 @@ def face_step(
     indptr, indices, data, repeated, rows, y, inverse, n_iter, constants,
     residual, step, direction, signed, product, w,
 ):  # fmt: skip
-    """Add about (U Uᵀ + pull y yᵀ)⁻¹ residual to the step, U being the rows times y.
+    """Add an approximation of (U Uᵀ + pull y yᵀ)⁻¹ residual to `step`.
 
-    Conjugate gradients, until the residual has fallen by the factor `accuracy`, in the
-    norm of `inverse`. `constants` are pull and accuracy. The residual is left smaller;
-    all arrays after the step are room to work in.
+    U is the matrix of the rows times y. Conjugate gradients run until the residual has
+    fallen by the factor `accuracy`, in the norm of `inverse`. `constants` holds pull
+    and accuracy. `residual` is updated in place; the arguments after `step` are work
+    arrays.
     """
     pull, accuracy = constants[0], constants[1]
     norm2 = 0.0

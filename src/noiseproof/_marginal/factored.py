@@ -1,8 +1,8 @@
-"""Newton's method for few features: the matrix of second derivatives, factored.
+"""Newton's method for few features, which factorises the Hessian.
 
-One pass over the data gives value, gradient and matrix of all classes at a new θ, and
-all of them are sums over rows. So a step costs one pass, or one round where the rows
-are in many places, however badly conditioned the problem is.
+One pass over the data gives the value, gradient and Hessian of all classes at a new θ,
+since all of them are sums over rows. So a step costs one pass, or one round trip if the
+rows are distributed, however badly conditioned the problem is.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-_BLUR = 1e-15  # rounding of a value
-# A step of the majoriser that gains a larger part of the objective is followed by
-# another: Newton's own would overshoot there
+_BLUR = 1e-15  # relative rounding error of a value
+# A majoriser step that gains more than this fraction of the objective is followed by
+# another one, because a Newton step would overshoot there
 _FAR = 0.1
-# Nearer than this, in parts of the objective, the matrix may serve another step, since
-# a gradient alone costs 0.3 of a pass; as long as each step leaves at most that part
-# to gain. What it says is left is seldom more than twice too small.
+# If the predicted gain is below _NEAR times the objective, the next step reuses the
+# matrix, since the gradient alone costs only 0.3 of a pass. The matrix is recomputed if
+# a step leaves more than _FAST of the gain. A gain predicted with an old matrix is
+# multiplied by _SAFE, as it is seldom more than a factor of 2 too small
 _NEAR = 1e-2
 _FAST = 0.1
 _SAFE = 2.5
-_FLAT = 1e-12  # part of the largest eigenvalue below which a direction counts as flat
+_FLAT = 1e-12  # fraction of the largest eigenvalue below which a direction is flat
 
 
 def factored_newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
-    """Newton's method with a backtracking line search, all classes in step.
+    """Minimise by Newton's method with a line search, all classes at the same time.
 
     Far from the minimum, where a Newton step overshoots, a class takes the step of the
-    quadratic majoriser instead, if its loss has one: that never overshoots. Near the
-    minimum matrices are used again. A class is done when the Newton decrement is small.
+    quadratic majoriser instead, if its loss has one, as that never overshoots. Near the
+    minimum, matrices are reused. A class is done when its Newton decrement is small.
     """
     walk = _Walk(start, plan, stop.tol)
     for n_iter in range(1, stop.max_iter + 1):
@@ -50,17 +51,17 @@ def factored_newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
 
 
 class _Walk:
-    """Where all classes are, and the step `P` that each would take next.
+    """The current point of all classes, and the next step `P` of each.
 
-    `gain` is what it should gain.
+    `gain` is the predicted gain of that step.
     """
 
     def __init__(self, start: Objective, plan: Plan, tol: float):
         self.plan, self.tol = plan, tol
         self.is_old = False  # whether the matrices come from an earlier point
-        # whose matrix is that of the majoriser
+        # classes whose matrix is that of the majoriser
         self.careful = plan.majorize & ~start.has_weights
-        # who can gain nothing, though the gradient promises it
+        # classes that gain nothing although the gradient predicts a gain
         self.stuck = np.zeros(len(start.theta), dtype=bool)
         self._arrive(start, start.expansion(self.careful))
 
@@ -74,17 +75,17 @@ class _Walk:
 
     @property
     def at_minimum(self) -> Classes:
-        """Whose Newton step is too small to be worth taking."""
+        """Classes whose Newton step is too small to be worth taking."""
         left = _SAFE * self.gain if self.is_old else self.gain
         return ~self.careful & self.point.is_small(left, self.tol)
 
     @property
     def going(self) -> Classes:
-        """Who is not done."""
+        """Classes that are not done."""
         return ~self.at_minimum & ~self.stuck
 
     def advance(self) -> None:
-        """Take a step, with old matrices if they do, else with new ones."""
+        """Take a step with the old matrices if these suffice, else with new ones."""
         going, gain = self.going, self.gain
         near = bool(np.all(~self.careful & (gain <= _NEAR * self.point.size)))
         tired = self._search(reuse=near)
@@ -96,9 +97,10 @@ class _Walk:
             self.stuck |= tired
 
     def last_step(self) -> Objective:
-        """The point after one more step, too small to matter for the objective.
+        """Return the point after one more step, which hardly changes the objective.
 
-        It is known already, and makes the weights about as accurate as the objective.
+        The step is already known, and makes the weights about as accurate as the
+        objective.
         """
         there = self.point.at(self.point.theta + self.P)
         there.expansion(None)
@@ -110,7 +112,7 @@ class _Walk:
         return self.point.at(theta)
 
     def _search(self, reuse: bool) -> Classes:
-        """Let the classes that are not done step; tells who gains nothing."""
+        """Move the classes that are not done; return which of them gain nothing."""
         going, point, expansion = self.going, self.point, self.expansion
         self.careful &= self.gain > _FAR * np.abs(point.value)
         part, P, careful = point.restrict(going), self.P[going], self.careful[going]
@@ -134,13 +136,13 @@ class _Walk:
 
 
 def newton_steps(matrix: Array, gradient: Array) -> tuple[Array, Array]:
-    """-H⁻¹ g and ½ gᵀ H⁻¹ g for each class; with |H| where H is not positive."""
+    """Return -H⁻¹ g and ½ gᵀ H⁻¹ g for each class, with |H| if H is not positive."""
     diagonal = np.abs(np.diagonal(matrix, axis1=1, axis2=2))
     floor = 1e-30 * np.maximum(diagonal.mean(axis=1, keepdims=True), 1e-270)
     scale = 1 / np.sqrt(np.maximum(diagonal, floor))
     H, g = matrix * scale[:, :, None] * scale[:, None, :], gradient * scale
     try:
-        np.linalg.cholesky(H)  # refuses what is not positive definite
+        np.linalg.cholesky(H)  # raises an error if H is not positive definite
         step = np.linalg.solve(H, g[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(H)

@@ -13,7 +13,7 @@ from noiseproof._stop import Stop
 
 _FEW_FEATURES = 400  # up to here the least-squares problem is solved in closed form
 _INNER_ACCURACY = 1e-8  # the paper solves its least-squares problems exactly
-_CHECK = 0.25  # the suboptimality is measured when the step's gain fell so far
+_CHECK = 0.25  # the suboptimality is measured when the gain fell by this factor
 
 
 def irls(start: Objective, plan: Plan, stop: Stop) -> Solution:
@@ -21,8 +21,8 @@ def irls(start: Objective, plan: Plan, stop: Stop) -> Solution:
 
     The weights of eq. (14) and (22) are those of the majoriser; the least-squares
     problem of eq. (13) and (21) is solved in closed form when there are few features,
-    else by conjugate gradients. No line search: each step gains at least what the
-    quadratic promises.
+    else by conjugate gradients. There is no line search, as each step gains at least
+    what the quadratic predicts.
     """
     point = start
     gain_at_check = np.inf
@@ -32,7 +32,7 @@ def irls(start: Objective, plan: Plan, stop: Stop) -> Solution:
         point = point.at(point.theta + P)
         if stop.tell(n_iter, point.value, gain / before.size, point.theta):
             return Solution(point, n_iter, False, stopped=True)
-        # the quadratic lies above, so it promises less than there is to gain
+        # the quadratic lies above the objective, so it underestimates the gain
         promising = before.is_small(gain, stop.tol).all()
         if promising and gain.sum() <= _CHECK * gain_at_check:
             gain_at_check = gain.sum()
@@ -45,7 +45,7 @@ irls.needs_majorizer = True  # type: ignore[attr-defined]
 
 
 def _least_squares(point: Objective) -> tuple[Array, Array]:
-    """The step to the minimum of the quadratic for each class, and what it gains."""
+    """Return the step to the minimum of the quadratic for each class, and its gain."""
     everybody = np.ones(point.shape[0], dtype=bool)
     if point.shape[1] > _FEW_FEATURES:
         curvature = point.hessian(majorized=everybody)

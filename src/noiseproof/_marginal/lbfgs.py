@@ -14,14 +14,15 @@ from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-_CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell so far
-# To measure takes some ten passes, so not before the scaled gradient promises less than
-# this many times the accuracy: that saves a quarter of the time on books and kitchen
+_CHECK = 0.25  # the suboptimality is measured when the gradient's norm² fell by this
+# Measuring takes about ten passes, so it is not done before the gain that the scaled
+# gradient predicts is below this multiple of the tolerance. That saves a quarter of the
+# time on books and kitchen
 _NEAR = 100.0
 
 
 def lbfgs(start: Objective, plan: Plan, stop: Stop) -> Solution:
-    """One L-BFGS over the sum of all classes, so that a pass serves all of them."""
+    """Run one L-BFGS on the sum over all classes, so that a pass serves all of them."""
     run = _Run(start, plan, stop)
     outcome = scipy_minimize(
         run.evaluate,
@@ -44,14 +45,14 @@ def lbfgs(start: Objective, plan: Plan, stop: Stop) -> Solution:
 
 
 class _Run:
-    """What one minimisation remembers between SciPy's calls."""
+    """The state of one minimisation between SciPy's calls."""
 
     def __init__(self, start: Objective, plan: Plan, stop: Stop):
         self.plan, self.stop = plan, stop
         self.latest = start
-        # a weight's curvature is that of the penalty at least, but where a kinked loss
-        # is flat the intercept has none: there its first step is as long as a kink is
-        # wide, since a line search from far beyond the kinks would fail
+        # the penalty gives each weight some curvature, but the intercept has none where
+        # a kinked loss is flat; there its first step is as long as the kink is wide,
+        # since a line search from far beyond the kinks would fail
         diagonal = np.abs(start.hessian().diagonal)
         least = np.full_like(diagonal, 1e-8 * np.median(diagonal))
         if plan.in_stages:
@@ -73,7 +74,7 @@ class _Run:
         return float(point.value.sum()), (point.gradient / self.scale).ravel()
 
     def bounds(self) -> Bounds | None:
-        """The box in which the objective is finite, a little smaller."""
+        """Return a box slightly inside the one in which the objective is finite."""
         if np.all(np.isinf(self.latest.bound)):
             return None
         limit = np.full(self.latest.shape, np.inf)

@@ -1,4 +1,4 @@
-"""Losses that meet the data through the mean and variance of the score."""
+"""Losses that depend on the data through the mean and variance of the score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from noiseproof._marginal.objective import (
 from noiseproof._rows import Array, DenseBlock, Design, RowCurvature, host
 from noiseproof.noise import Noise, VarianceLaw
 
-_STIFF = 1000.0  # curvature of a row along itself, where the penalty's is 1
+_STIFF = 1000.0  # least curvature of a stiff row along itself; the penalty's is 1
 MOST_STIFF = 2000  # a factorisation of this size takes about 0.1 s
 
 
@@ -43,32 +43,32 @@ class Curvatures(NamedTuple):
 class MomentLoss(Loss):
     """A row loss of the mean m and the variance v of the noisy score.
 
-    `has_majorizer` means value = g((m - shift)² + v) + linear(m) with g concave: then
-    the quadratic with curvature 2 * slopes.v in m touches it from above.
+    `has_majorizer` means that value = g((m - shift)² + v) + linear(m) with g concave.
+    Then the quadratic with curvature 2 * slopes.v in m touches it from above.
     """
 
     needs_moments = True
 
     def value(self, y: Array, m: Array, v: Array) -> Array:
-        """Expected loss of each row, or its bound or approximation."""
+        """Compute the expected loss of each row, or its bound or approximation."""
         raise NotImplementedError
 
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
-        """Partial derivatives of `value` in m and v."""
+        """Compute the partial derivatives of `value` in m and v."""
         raise NotImplementedError
 
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
-        """Second partial derivatives of `value`."""
+        """Compute the second partial derivatives of `value`."""
         raise NotImplementedError
 
     def plain(self, y: Array, m: Array) -> Array:
-        """The loss without noise, at score `m`."""
+        """Compute the loss without noise at score `m`."""
         return self.value(y, m, np.zeros_like(m))
 
     def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> MomentObjective:
-        """Σ_i weights_i loss(y_i, m_i, v_i), at θ = 0."""
+        """Return Σ_i weights_i loss(y_i, m_i, v_i) at θ = 0."""
         y, weights = design.hold(y), design.hold(weights)
         n_features = design.shape[1]
         noise = noise.on(range(n_features))
@@ -87,16 +87,16 @@ class MomentLoss(Loss):
         )
 
     def mixture(self, *data: Any, plain: float, noisy: float) -> list[Objective]:
-        """One term, since the mean of the score is the same with and without noise."""
+        """Return a single term, since noise does not change the mean of the score."""
         return [Mixture(self, plain, noisy).term(*data)]
 
 
 class Mixture(MomentLoss):
     """plain * loss(y, m, 0) + noisy * loss(y, m, v).
 
-    With plain = 1 - ρ and noisy = ρ the noising penalty R = loss(v) - loss(0) counts ρ
-    times; with -1 and 1 it is R itself, which unlabelled rows contribute. Both are what
-    Wager et al. 2013, eq. (19), needs.
+    With plain = 1 - ρ and noisy = ρ, the noising penalty R = loss(v) - loss(0) has the
+    weight ρ. With plain = -1 and noisy = 1 this is R itself, which is what unlabelled
+    rows contribute. Wager et al. 2013, eq. (19), needs both.
     """
 
     convex = False
@@ -132,7 +132,7 @@ class Mixture(MomentLoss):
 class MomentObjective(Objective):
     """Σ_i c_i loss(y_i, m_i, v_i), m = w·x + b, v = Σ_d w_d² Var(x~_d), at θ.
 
-    Where features have groups, the design sums v by group.
+    If features have groups, the design computes v from sums over groups.
     """
 
     loss: MomentLoss
@@ -141,7 +141,7 @@ class MomentObjective(Objective):
     weights: Array
     law: VarianceLaw  # variance of a feature
     has_groups: bool
-    known: tuple[Array, Array] | None  # m and v, (k, n), once somebody asked for them
+    known: tuple[Array, Array] | None  # m and v, (k, n); None until they are needed
     smoothing: float = 0.0  # standard deviation of extra noise on every score
 
     @lazy
@@ -151,11 +151,11 @@ class MomentObjective(Objective):
 
     @lazy
     def scaled(self) -> Array:
-        """The weights times the variance scale, `S` of the design's verbs."""
+        """The weights times the variance scale: `S` in the methods of the design."""
         return self.law.scale * self.W
 
     def moments(self) -> tuple[Array, Array]:
-        """Mean and variance of every score, (k, n)."""
+        """Compute the mean and variance of every score, (k, n)."""
         if self.known is None:
             W, b = self.split(self.theta)
             m, v = self.design.moments(W, self.scaled, self.law.power)
@@ -165,7 +165,7 @@ class MomentObjective(Objective):
         return self.known
 
     def _scores(self) -> tuple[Array, Array, Array]:
-        """What the loss sees of the rows: labels, means and variances."""
+        """Return the loss's arguments for all rows: labels, means and variances."""
         m, v = self.moments()
         return self.y, m, v + self.smoothing**2
 
@@ -183,7 +183,10 @@ class MomentObjective(Objective):
         return replace(self, theta=theta, known=(m + more, v))
 
     def ray(self, P: Array) -> Callable[[Array], MomentObjective]:
-        """Along θ + α P m is linear in α and v quadratic, so one pass serves."""
+        """Return the objective along θ + α P, for any α after a single pass.
+
+        This is possible because m is linear and v quadratic in α.
+        """
         law, (P_w, p_b), (m, v) = self.law, self.split(P), self.moments()
         a, e, u = self.design.directions(P_w, self.scaled, law.scale * P_w, law.power)
         a += p_b[:, None]
@@ -260,7 +263,7 @@ class MomentObjective(Objective):
     def _expand(
         self, block: DenseBlock, k: int, majorized: bool | None
     ) -> tuple[Any, ...]:
-        """What a block of rows adds to the value, gap, gradient and matrix of class k.
+        """Compute a block's contribution to the quantities of `Expansion` for class k.
 
         With u = ∂v/∂w, a row adds mm x xᵀ + mv (x uᵀ + u xᵀ) + vv u uᵀ to the matrix,
         and h_v times the second derivative of v.
@@ -296,10 +299,10 @@ class MomentObjective(Objective):
 
 
 def _gram(X: Array, U: Array, mm: Array, mv: Array, vv: Array) -> Array:
-    """Xᵀ mm X + Xᵀ mv U + Uᵀ mv X + Uᵀ vv U, for weights of rows.
+    """Compute Xᵀ mm X + Xᵀ mv U + Uᵀ mv X + Uᵀ vv U, for diagonal mm, mv and vv.
 
-    Where vv is negative, as that of bounds is, completing the square leaves products of
-    a matrix with itself, for which BLAS needs half the time.
+    If vv is negative, as it is for bounds, completing the square leaves products of a
+    matrix with its own transpose, for which BLAS needs half the time.
     """
     if not mv.any() and not vv.any() and np.all(mm >= 0):
         X = X * np.sqrt(mm)[:, None]
@@ -318,7 +321,8 @@ class MomentCurvature(Curvature):
     """Hessian of the rows, or its majoriser, through products with the data.
 
     H p = Σ [(mm a + mv e) x + (mv a + vv e) 2 V∘w + 2 h_v V∘p], a = x·p + p_b and
-    e = 2 Σ_d V_d w_d p_d: products with X and its entrywise powers, never stored.
+    e = 2 Σ_d V_d w_d p_d. This takes only products with X and with its entrywise
+    powers, which are never stored.
     """
 
     point: MomentObjective
@@ -329,14 +333,14 @@ class MomentCurvature(Curvature):
 
     @lazy
     def _additive(self) -> Array | None:
-        """Slope in w of what additive noise adds to the variance of every row."""
+        """Derivative in w of the variance that additive noise adds to every row."""
         constant = self.point.law.constant
         return 2 * constant * self.point.W if np.any(constant) else None
 
     def _diagonals(self) -> tuple[Array, Array]:
-        """The diagonal in w, and 2 Σ_i h_v V_id, its part that is diagonal anyway.
+        """Compute the diagonal in w, and its part 2 Σ_i h_v V_id.
 
-        Only the second is kept: products need it.
+        Only that part, a diagonal matrix in H, is stored, because products need it.
         """
         point, design, law, h = self.point, self.point.design, self.point.law, self.h
         diagonal, variance = design.curvature_diagonal(h, point.scaled, law.power)
@@ -361,7 +365,7 @@ class MomentCurvature(Curvature):
         out, sum_m, sum_v = point.design.curvature_product(
             W_p, point.scaled, self.h, b_p, e0, point.law.power
         )
-        if not point.has_groups:  # else that part is not diagonal, and in the product
+        if not point.has_groups:  # with groups, the design has added this term
             out += self.variance * W_p
         if additive is not None:
             out += additive * sum_v[:, None]
@@ -369,12 +373,12 @@ class MomentCurvature(Curvature):
 
     @lazy
     def variance(self) -> Array:
-        """The part of the diagonal in w that noise of the features alone makes."""
+        """The part 2 Σ_i h_v V_id of the diagonal in w."""
         return self._diagonals()[1]
 
     @lazy
     def _along(self) -> Array:
-        """A bound of the curvature of each row along itself, (k, n)."""
+        """An upper bound of the curvature of each row along itself, (k, n)."""
         return self.h.mm * self.point.design.squared_norms
 
     @property
@@ -383,20 +387,21 @@ class MomentCurvature(Curvature):
         return host(self._along.max(axis=1, initial=0.0)) > _STIFF
 
     def stiff_rows(self) -> list[Any]:
-        """For each class its rows near a kink, times the root of their curvature."""
+        """Return each class's rows near a kink, times the root of their curvature."""
         if not self.point.loss.kink_width:
             return super().stiff_rows()
         found = self.stiffest(self.variance, MOST_STIFF)
         return [None if rows is None else rows[1] for rows in found]
 
     def stiffest(self, variance: Array, most: int) -> list[tuple[Array, Any] | None]:
-        """For each class how stiff its stiffest rows are, and these, times the root.
+        """Return the stiffness of each class's stiffest rows, and these rows.
 
-        A row's stiffness is its curvature along itself, or a bound that is harmless;
-        `variance` is that of all rows, wherever they are.
+        The rows are multiplied by the root of their curvature. A row's stiffness is its
+        curvature along itself, or a harmless upper bound. `variance` is that of all
+        rows, including those in other blocks.
         """
         stiffness, doubtful = self._along, self.doubtful
-        if doubtful.any():  # noise of the features makes it matter less
+        if doubtful.any():  # noise of the features makes rows less stiff
             inverse = 1 / (1 + variance[doubtful])
             leverage = self.point.design.weighted_squares(inverse)
             stiffness = stiffness.copy()

@@ -1,4 +1,4 @@
-"""Newton's method with conjugate gradients inside: the default."""
+"""Newton's method with inner conjugate gradients: the default solver."""
 
 from __future__ import annotations
 
@@ -12,33 +12,35 @@ from noiseproof._marginal.plan import Plan
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-# `benchmarks/constants.py` counts passes at other values of all these: on text none of
-# them saves more than 3 %, and most cost little over a wide range.
-# Accuracy of the inner run; tighter ones cost more passes than they save
+# `benchmarks/constants.py` counts passes for other values of these constants. On text,
+# none of them saves more than 3 %, and most cost little over a wide range.
+# Accuracy of the inner run; a higher accuracy costs more passes than it saves
 _ACCURACY = 0.25
 _CAREFUL_ACCURACY = 0.5
 _SUFFICIENT = 1e-4  # Armijo's constant
 _HALVINGS = 40
-_BLUR = 1e-15  # rounding of a value
-# In parts of the accuracy asked for: gains so small that they must be measured well,
-# since they end the search, and what the last step should leave
+_BLUR = 1e-15  # relative rounding error of a value
+# Multiples of the tolerance. Gains below _DECISIVE must be measured accurately, since
+# they may end the search; _TARGET is the gain that the last step should leave
 _DECISIVE = 10.0
 _TARGET = 0.1
-_NEAR = 1e-3  # a step that gains a smaller part of the objective may be the last
+_NEAR = 1e-3  # a step that gains a smaller fraction of the objective may be the last
 _SAFE = 2.5  # the gain of the next step is seldom more than twice its estimate
-# How much longer a step may become by a second look along the ray, and the change of
-# its length that is worth one. On newsgroups that saves 10 to 20 % of the passes
+# A second point along the ray may lengthen a step by at most _LONGER, and is tried only
+# if it changes the length by a fraction of more than _CHANGE. On newsgroups that saves
+# 10 to 20 % of the passes
 _LONGER = 4.0
 _CHANGE = 0.2
 
 
 def newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
-    """Truncated Newton with a backtracking line search, all classes in step.
+    """Minimise by truncated Newton with a line search, all classes at the same time.
 
     A step costs one pass over the data for the gradient, one for the preconditioner,
-    one per inner iteration and one for the line search. Classes that are done leave.
-    Far from the minimum, where a Newton step overshoots, a class takes the step of the
-    quadratic majoriser instead, if its loss has one: that never overshoots.
+    one per inner iteration and one for the line search. Classes that are done are
+    removed. Far from the minimum, where a Newton step overshoots, a class takes the
+    step of the quadratic majoriser instead, if its loss has one, as that never
+    overshoots.
     """
     search = _Search(start, plan, stop)
     del start
@@ -49,24 +51,24 @@ def newton(start: Objective, plan: Plan, stop: Stop) -> Solution:
 
 
 class _Search:
-    """The classes that are still on their way to the minimum."""
+    """The state of the classes that have not converged yet."""
 
     def __init__(self, start: Objective, plan: Plan, stop: Stop):
-        # where to begin again; evaluated values are dropped to free their memory
+        # saved for `solution`, without cached values, to free their memory
         self.start = start.at(start.theta)
         self.plan, self.stop = plan, stop
-        self.point = start  # where the classes are
-        self.classes = np.arange(len(start.theta))  # which they are
-        # which of them take the majoriser's step next
+        self.point = start  # current point of the classes
+        self.classes = np.arange(len(start.theta))  # their indices
+        # which of them take a step of the majoriser next
         self.careful = plan.majorize & ~start.has_weights
-        self.fresh = True  # whether `point` was evaluated, not reached along rays
-        # the last θ and value of all classes, also of those that have left
+        self.fresh = True  # whether `point` was evaluated, not derived along rays
+        # the last θ and value of all classes, including those removed
         self.theta, self.value = start.theta.copy(), start.value.copy()
-        self.converged = True  # whether all that have left were at their minimum
-        self.stopped = False  # whether the user said stop
+        self.converged = True  # whether all removed classes are at their minimum
+        self.stopped = False  # whether the user asked to stop
 
     def advance(self, n_iter: int) -> bool:
-        """Take a step; whether it was the last."""
+        """Take a step; return whether it was the last."""
         before, step = self.point, self._step()
         ray, slope = before.ray(step.P), dot(before.gradient, step.P)
         self.point, alpha = line_search(before.value, slope, ray)
@@ -79,7 +81,7 @@ class _Search:
         self.careful = self.plan.majorize & unsettled
         stuck = ~reached & (alpha == 0)
         if stuck.any() and not self.fresh:
-            # steps along rays have piled up rounding errors: look again
+            # steps along rays accumulate rounding errors: evaluate the point anew
             self.point, self.fresh = self.point.at(self.point.theta), True
             stuck[:] = False
         else:
@@ -95,14 +97,17 @@ class _Search:
             curvature.lent = point.lent
         accuracy = np.where(self.careful, _CAREFUL_ACCURACY, _ACCURACY)
         tolerance = np.where(self.careful, 0.0, tol * point.size)
-        # of several classes, few are near the end at once, and the others would wait
+        # with several classes, few are near the end at once, and would delay the others
         target = _TARGET * tolerance if len(tolerance) == 1 else 0.0
         decisive = _DECISIVE * tolerance
         goals = (accuracy, decisive, target, self.plan.is_convex)
         return newton_step(curvature, point.gradient, *goals)
 
     def _reached(self, before: Objective, step: Step, alpha: Array) -> Classes:
-        """Which classes are at their minimum, by what this step gained or the next."""
+        """Return which classes are at their minimum.
+
+        Their step gained little, or the next one is predicted to.
+        """
         tol = self.stop.tol
         reached = ~self.careful & before.is_small(step.gain, tol)
         is_whole = abs(alpha - 1) < 0.5
@@ -113,7 +118,7 @@ class _Search:
         return reached
 
     def _leave(self, reached: Classes, stuck: Classes) -> bool:
-        """Let classes that are done go; whether none is left or the user says stop."""
+        """Remove the classes that are done; return whether the search is over."""
         going = ~reached & ~stuck
         self.converged &= not stuck.any()
         if not going.any():
@@ -126,7 +131,7 @@ class _Search:
         return False
 
     def solution(self, n_iter: int) -> Solution:
-        """Where all classes ended; those that have not left have not converged."""
+        """Return the final point; classes that were not removed have not converged."""
         point = self.point
         if point.shape != self.theta.shape:
             point = self.start.at(self.theta)
@@ -137,10 +142,10 @@ class _Search:
 def line_search(
     value: Array, slope: Array, reach: Callable[[Array], Objective]
 ) -> tuple[Objective, Array]:
-    """First of the steps 1, ½, ¼, ... that gains enough, or 0 if none does.
+    """Return the first step of 1, ½, ¼, ... that gains enough, or 0 if none does.
 
-    `reach` gives the objective at a step of each class; `value` and `slope` are those
-    at the start.
+    `reach` returns the objective for one step length per class; `value` and `slope` are
+    those at the start.
     """
     blur = _BLUR * np.abs(value)
     alpha = np.ones(len(slope))
@@ -162,9 +167,9 @@ def _lower(
     there: Objective,
     alpha: Array,
 ) -> tuple[Objective, Array]:
-    """A step to the lowest point of the parabola through both ends, if that is lower.
+    """Move to the minimum of the parabola through both ends, if that is lower.
 
-    Inexact steps tend to be too short, and halved ones can be, too.
+    Inexact Newton steps tend to be too short, and halved steps may be, too.
     """
     bend = np.maximum(there.value - here.value - alpha * slope, 1e-300)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""What is minimised: the one place where noise, loss and design meet.
+"""The objective function: the only place where noise, loss and design are combined.
 
     objective(θ) = ½ ‖w‖² + Σ_i c_i E[loss(y_i, w·x~_i + b)],      θ = (w, b)
 
@@ -6,10 +6,10 @@ for `k` one-vs-rest problems at once: θ has shape (k, d + 1) or (k, d), a row p
 class, with the intercept, which is neither penalised nor noised, in the last column.
 Values are (k,), gradients (k, d + 1).
 
-Objectives are values: each is at some θ, a new one at θ = 0, where no pass over the
-data is needed, and `at` returns another one. What was not asked for is not computed. A
-sum over some rows is an objective, too, whose `ridge` is 0: that of ½ ‖w‖² is 1 where
-everything is added up.
+An objective belongs to one θ and is not modified; `at` returns the objective at another
+θ. A new objective is at θ = 0, where no pass over the data is needed. Values and
+derivatives are computed when they are first needed. A sum over some rows is an
+objective, too, with `ridge` = 0. The complete objective, with ½ ‖w‖², has `ridge` = 1.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from noiseproof.noise import Dropout, Noise
 
 Exactness = Literal["exact", "bound", "approximation"]
 Task = Literal["classification", "regression"]
-Classes = NDArray[np.bool_]  # a yes or no for each class
+Classes = NDArray[np.bool_]  # a boolean for each class
 
-_VANISHED = 1e-6  # of the zero model's objective: a fit this much better is perfect
-# A gain this far below the objective is lost in the rounding of its sum over rows
+_VANISHED = 1e-6  # fraction of the zero model's objective that counts as a perfect fit
+# Relative gain below which rounding of the sum over rows dominates
 _ROUNDING = 2e-14
-_SURE = 0.999  # the mean of labels ±1 beyond which odds count as no larger
-_LONGEST_STEP = 1000.0  # of the intercept, in widths of the kink
+_SURE = 0.999  # the mean of labels ±1 is clipped to this, so that the odds are bounded
+_LONGEST_STEP = 1000.0  # longest step of the intercept, in widths of the kink
 
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 else:
 
     class lazy:  # noqa: N801
-        """`cached_property` of Python 3.12, which has no lock.
+        """`cached_property` as in Python 3.12, without a lock.
 
-        That of 3.11 has one for all objects of a class: an objective that waits for
-        other threads, which evaluate objectives of their own, would wait for ever.
+        In Python 3.11, all objects of a class share one lock. An objective that waits
+        for other threads, which evaluate objectives of their own, would deadlock.
         """
 
         def __init__(self, compute):
@@ -61,9 +61,9 @@ else:
 
 
 class Loss:
-    """What a row costs, given what noise leaves of its score; labels are -1 and +1.
+    """The expected loss of a row, given its noisy score; labels are -1 and +1.
 
-    A loss sees rows only, and says itself what solvers may expect of it.
+    A loss sees only rows, and declares the properties that solvers rely on.
     """
 
     task: ClassVar[Task] = "classification"
@@ -76,38 +76,42 @@ class Loss:
 
     @property
     def kink_width(self) -> float:
-        """Noise on the score that rounds the loss off well; 0 if it has no kink.
+        """Standard deviation of score noise that smooths the kink well; 0 if none.
 
         A loss with a kink is not differentiable at v = 0, so solvers must approach
-        v = 0 gradually, starting from here.
+        v = 0 gradually, starting from this value.
         """
         return 0.0
 
     @property
     def hinge_margin(self) -> float | None:
-        """Without noise the loss is max(0, this - y m); None if it is another one."""
+        """The c of a noiseless loss max(0, c - y m); None for any other loss."""
         return None
 
     def exactness(self, noise: Noise) -> Exactness:
-        """How the row loss relates to the true expectation under `noise`."""
+        """Tell how the row loss relates to the true expectation under `noise`."""
         raise NotImplementedError
 
     def plain(self, y: Array, m: Array) -> Array:
-        """The loss without noise, at score `m`."""
+        """Compute the loss without noise at score `m`."""
         raise NotImplementedError
 
     def constant(self, mean: Array) -> Array:
-        """A score that serves all rows about as well as any one, from the mean label.
+        """Return a constant score that is a good start, given the mean label.
 
-        Least squares' by default. Of a kinked loss the best would do worse as a start:
-        it puts the rows of the larger class beyond the kink, where nothing pulls.
+        By default this is the least-squares solution. For a loss with a kink, the
+        optimal constant would be a worse start: it puts the rows of the larger class
+        beyond the kink, where the gradient vanishes.
         """
         return mean
 
     def term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Objective:
-        """Σ_i weights_i E[loss(y_i, w·x~_i + b)] at θ = 0, for a row of `y` a class."""
+        """Return Σ_i weights_i E[loss(y_i, w·x~_i + b)] at θ = 0.
+
+        `y` has one row per class.
+        """
         if design.where == "blocks":
             from noiseproof._marginal.remote import RemoteObjective
 
@@ -117,7 +121,7 @@ class Loss:
     def _term(
         self, design: Design, y: Array, weights: Array, noise: Noise, intercept: bool
     ) -> Objective:
-        """The same for rows that are here."""
+        """Implement `term` for rows that are in this process."""
         raise NotImplementedError
 
     def mixture(
@@ -131,7 +135,7 @@ class Loss:
         plain: float,
         noisy: float,
     ) -> list[Objective]:
-        """Terms that sum to plain * the loss without noise + noisy * that with it."""
+        """Return terms that sum to plain * (noiseless loss) + noisy * (noisy loss)."""
         return [
             self.term(design, y, plain * weights, Dropout(0.0), intercept),
             self.term(design, y, noisy * weights, noise, intercept),
@@ -139,19 +143,19 @@ class Loss:
 
 
 class Expansion(NamedTuple):
-    """An objective to second order around some θ: small arrays, which add up."""
+    """Second-order expansions of an objective around some θ; they can be added."""
 
     value: Array  # of each class, (k,)
-    gap: Array  # what smoothing adds to it, (k,)
+    gap: Array  # the part of the value that is due to smoothing, (k,)
     gradient: Array  # (k, d + 1)
     matrix: Array  # second derivatives, or the majoriser's, (k, d + 1, d + 1)
 
     def plus(self, other: Expansion) -> Expansion:
-        """The expansion of a sum."""
+        """Return the expansion of the sum of both objectives."""
         return Expansion(*map(np.add, self, other))
 
     def with_classes(self, classes: Classes, found: Expansion) -> Expansion:
-        """The same with other numbers for some classes."""
+        """Return a copy with the numbers of some classes replaced."""
         parts = [part.copy() for part in self]
         for part, new in zip(parts, found, strict=True):
             part[classes] = new
@@ -162,18 +166,18 @@ class Expansion(NamedTuple):
 class Objective:
     """ridge · ½ ‖w‖² + a sum over rows, at θ.
 
-    Solvers need `value`, `gradient`, `hessian` or `expansion`, and ways to get
-    elsewhere: `at`, `ray`, `restrict` and `smoothed`. Subclasses say what the rows are
-    and answer for them by the methods named `_rows_...`.
+    Solvers use `value`, `gradient`, `hessian` or `expansion`, and get other objectives
+    from `at`, `ray`, `restrict` and `smoothed`. Subclasses implement the sum over rows
+    in the methods named `_rows_...`.
     """
 
     loss: Loss
     theta: Array
     fit_intercept: bool
-    weights: Any = None  # C times the sample weights, (n,), where rows are here
+    weights: Any = None  # C times the sample weights, (n,), for rows in memory
     ridge: float = 0.0
-    null_value: Any = None  # of the zero model, without smoothing, (k,)
-    # the last expansion that was asked for, and for which classes majorised
+    null_value: Any = None  # objective of the zero model, without smoothing, (k,)
+    # the last computed expansion, and which of its classes are majorised
     expanded: tuple[bytes | None, Expansion] | None = field(default=None, init=False)
 
     def _rows_value(self) -> Array:
@@ -191,41 +195,44 @@ class Objective:
         return np.zeros(len(self.theta))
 
     def hessian(self, majorized: Classes | None = None) -> Curvature:
-        """Second derivatives; for the `majorized` classes those of the majoriser."""
+        """Return second derivatives; those of the majoriser for `majorized` classes."""
         raise NotImplementedError
 
     def at(self, theta: Array) -> Self:
-        """The objective at another θ; to ask for anything there costs a pass."""
+        """Return the objective at another θ, where evaluating it costs a pass."""
         raise NotImplementedError
 
     def with_intercept(self, theta: Array) -> Self:
-        """The same at a θ that differs in the intercept alone: no pass, if possible."""
+        """Return the objective at a θ that differs only in the intercepts.
+
+        This avoids a pass over the data where possible.
+        """
         return self.at(theta)
 
     def ray(self, P: Array) -> Callable[[Array], Objective]:
-        """The objective at θ + α P as a function of α, one number for each class."""
+        """Return a function of α, (k,), that gives the objective at θ + α P."""
         return lambda alpha: self.at(self.theta + alpha[:, None] * P)
 
     def restrict(self, classes: Any) -> Self:
-        """The same θ for some classes only; nothing is evaluated again."""
+        """Restrict the objective to some classes; cached values are kept."""
         raise NotImplementedError
 
     def _of(self, classes: Any, *names: str) -> dict[str, Any]:
-        """Some fields, as far as they are known, for these classes."""
+        """Select some classes from the named fields that are not None."""
         fields = ((name, getattr(self, name)) for name in names)
         return {n: field[classes] for n, field in fields if field is not None}
 
     def sample(self, rows: NDArray[np.intp]) -> Self:
-        """The objective of some rows, which count for all."""
+        """Return the objective of some rows, reweighted to represent all rows."""
         raise NotImplementedError
 
     def smoothed(self, smoothing: float) -> Self:
-        """The same θ with the kinks of the loss rounded off."""
+        """Return the objective at the same θ, with the kinks of the loss smoothed."""
         return self
 
     @property
     def label_sums(self) -> Array | None:
-        """Sums of weighted labels and of weights, (2, k), where a constant helps."""
+        """Sums of weighted labels and of weights, (2, k); None if not applicable."""
         return None
 
     @property
@@ -235,7 +242,7 @@ class Objective:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of classes and of parameters of each."""
+        """Number of classes, and number of parameters per class."""
         return self.theta.shape
 
     @lazy
@@ -248,17 +255,17 @@ class Objective:
 
     @property
     def has_weights(self) -> Classes:
-        """Whether any weight is not zero, of each class."""
+        """Whether each class has a nonzero weight."""
         return host((self.theta * self.penalized).any(axis=1))
 
     def split(self, theta: Array) -> tuple[Array, Array]:
-        """Weights and intercepts of θ; a direction splits the same way."""
+        """Split θ, or a direction, into weights and intercepts."""
         if self.fit_intercept:
             return contiguous(theta[:, :-1]), theta[:, -1]
         return theta, np.zeros(len(theta))
 
     def join(self, W: Array, b: Array) -> Array:
-        """θ, or a gradient in it, from its two parts."""
+        """Join weights and intercepts into θ, or the two parts of a gradient."""
         return np.concatenate([W, b[:, None]], axis=1) if self.fit_intercept else W
 
     @lazy
@@ -279,10 +286,10 @@ class Objective:
         return found
 
     def expansion(self, majorized: Classes | None) -> Expansion:
-        """Value, gradient and second derivatives here, all in one pass over the data.
+        """Return value, gradient and second derivatives, from one pass over the data.
 
-        The matrices of the `majorized` classes are those of the majoriser; None leaves
-        all matrices out, and 0.7 of the work.
+        For the `majorized` classes, the matrices are those of the majoriser. If
+        `majorized` is None, no matrices are computed, which saves 0.7 of the work.
         """
         key = None if majorized is None else majorized.tobytes()
         if key is not None and self.expanded is not None and self.expanded[0] == key:
@@ -300,7 +307,7 @@ class Objective:
         return found
 
     def known_at(self, theta: Array, expansion: Expansion) -> Self:
-        """The objective at another θ, where its expansion is known already."""
+        """Return the objective at another θ, given its expansion there."""
         point = self.at(theta)
         point._remember(expansion)
         return point
@@ -310,29 +317,29 @@ class Objective:
 
     @property
     def size(self) -> Array:
-        """What accuracy is relative to: the value, unless that vanishes, (k,)."""
+        """The scale of relative accuracies, (k,): the value, unless that vanishes."""
         return np.maximum(np.abs(self.value), _VANISHED * self.null_value)
 
     def is_small(self, gain: Array, tol: float) -> Classes:
-        """Whether a possible `gain` is too small to go on, for each class."""
+        """Return for each class whether a possible `gain` is too small to continue."""
         rounding = _ROUNDING * np.maximum(np.abs(self.value), self.null_value)
         return gain <= np.maximum(tol * self.size, rounding)
 
     @property
     def lent(self) -> Array:
-        """Curvature to lend the intercept of a loss with a kink, (k,).
+        """Extra curvature for the intercept of a loss with a kink, (k,).
 
-        Where the loss is flat nothing else holds the unpenalised intercept back. This
-        bounds its step, and vanishes with the gradient.
+        Where the loss is flat, nothing else limits the step of the unpenalised
+        intercept. The extra curvature bounds this step, and vanishes with the gradient.
         """
         pull = np.abs(host(self.gradient[:, -1])) * self.fit_intercept
         return pull / (_LONGEST_STEP * self.loss.kink_width)
 
     def at_constant(self) -> Self:
-        """The objective without weights, with intercepts that fit the labels' mean.
+        """Return the objective at zero weights, with intercepts for the mean label.
 
-        Of one class among many that is far better than θ = 0: newsgroups takes up to
-        a quarter less time.
+        If there are many classes, this is a far better start than θ = 0: newsgroups
+        takes up to a quarter less time.
         """
         sums = self.label_sums if self.fit_intercept else None
         if sums is None:
@@ -347,13 +354,14 @@ class Objective:
 class Curvature:
     """Second derivatives at a point: a symmetric matrix for each class.
 
-    It is known by its diagonal and by products, each of which is a pass over the data.
-    Subclasses answer for the rows; here the penalty is added.
+    It is available through its diagonal and through products with vectors, each of
+    which costs a pass over the data. Subclasses implement the sum over rows; this class
+    adds the penalty.
     """
 
     def __init__(self, point: Objective):
         self.point = point
-        # curvature that a solver lends the intercept of each class
+        # extra curvature that a solver gives the intercept of each class
         self.lent = np.zeros(len(point.theta))
 
     def _rows_diagonal(self) -> Array:
@@ -364,13 +372,13 @@ class Curvature:
 
     @property
     def diagonal(self) -> Array:
-        """Diagonal of each matrix, (k, d + 1); made anew each time."""
+        """Diagonal of each matrix, (k, d + 1); computed anew each time."""
         total = self._rows_diagonal() + self.point.ridge * self.point.penalized
         total[:, -1] += self.lent
         return total
 
     def product(self, P: Array) -> Array:
-        """Product with one vector per class: one pass over the data."""
+        """Multiply by one vector per class, in one pass over the data."""
         total = self._rows_product(P)
         if self.point.ridge:
             total += P * (self.point.ridge * self.point.penalized)
@@ -379,11 +387,11 @@ class Curvature:
         return total
 
     def stiff_rows(self) -> list[Any]:
-        """For each class rows, scaled, whose curvature dwarfs the rest; or None."""
+        """Return for each class its scaled rows of extreme curvature, or None."""
         return [None] * len(self.lent)
 
     def restrict(self, classes: Any) -> Curvature:
-        """The matrices of some classes only."""
+        """Return the matrices of some classes."""
         part = self._restricted(classes)
         part.lent = self.lent[classes]
         return part
@@ -393,7 +401,7 @@ class Curvature:
 
 
 def _total(parts: Iterable[Array]) -> Array:
-    """The sum, without the pass that adding the first part to 0 would cost."""
+    """Add the parts; unlike `sum`, this does not add the first one to 0."""
     return reduce(np.add, parts)
 
 
@@ -475,11 +483,11 @@ class SumCurvature(Curvature):
 class Problem:
     """Everything that the objective is made of, for all classes.
 
-    With unlabelled rows it is ½ ‖w‖² + Σ_i c_i loss_i(v = 0) + ρ [R_labelled +
-    R_unlabelled], where R = Σ c [loss(v) - loss(v = 0)] is the noising penalty and ρ
-    the share of the labelled rows in the weight of all (Wager et al. 2013, eq. 19). R
-    does not depend on labels, so unlabelled rows have it too; they get label 1, which
-    cancels.
+    With unlabelled rows the objective is ½ ‖w‖² + Σ_i c_i loss_i(v = 0) +
+    ρ [R_labelled + R_unlabelled], where R = Σ c [loss(v) - loss(v = 0)] is the noising
+    penalty and ρ the share of the labelled rows in the weight of all (Wager et al.
+    2013, eq. 19). R does not depend on labels, so it can be computed for unlabelled
+    rows, too; they get label 1, which cancels.
     """
 
     design: Design  # the data, n rows of d features
@@ -493,18 +501,18 @@ class Problem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of θ: classes, and parameters of each."""
+        """Shape of θ: number of classes, and of parameters per class."""
         return len(self.y), self.design.shape[1] + self.fit_intercept
 
     @property
     def is_mixed(self) -> bool:
-        """Whether unlabelled rows have a part in it."""
+        """Whether unlabelled rows are part of the objective."""
         return bool(self.unlabeled and self.unlabeled_weight)
 
     def objective(
         self, classes: slice = slice(None), threads: int | None = None
     ) -> Objective:
-        """The objective of some classes at θ = 0, its passes shared by threads."""
+        """Return the objective of some classes at θ = 0; threads share its passes."""
         y = self.y[classes].astype(np.float64)
         rows, more = self.design, list(self.unlabeled)
         if threads is not None:
@@ -534,7 +542,7 @@ class Problem:
 
 
 def _finished(rows: Objective) -> Objective:
-    """The whole objective, whose rows are these, at θ = 0."""
+    """Add the penalty to a sum over rows, which gives the objective at θ = 0."""
     return replace(rows, ridge=1.0, null_value=np.abs(rows.value))
 
 
@@ -544,5 +552,5 @@ class Solution:
 
     point: Objective  # the objective at the last θ
     n_iter: int  # steps taken
-    converged: bool  # whether the accuracy asked for was reached for every class
+    converged: bool  # whether every class reached the requested accuracy
     stopped: bool = False  # whether the listener asked to stop

@@ -11,7 +11,7 @@ from noiseproof._rows import Array, sparse_blocks, unsigned
 
 
 class OnlineState:
-    """Weights of `k` one-vs-rest problems and what their updates remember.
+    """Weights of `k` one-vs-rest problems, and the state of their updates.
 
     β ← β - η diag(H_t)⁻¹ g_t, eq. (16)-(17), with H_t accumulated along the stream:
     the Hessian of the logistic loss, or the squared slopes of the hinge, which
@@ -29,7 +29,7 @@ class OnlineState:
         self.t = 0
 
     def average(self) -> tuple[Array, Array]:
-        """Mean over all steps so far of the weights and of the intercepts."""
+        """Return the weights and the intercepts, averaged over all steps so far."""
         steps = max(1, self.t)
         return self.w - self.lag_w / steps, (self.b - self.lag_b / steps)[:, 0]
 
@@ -45,7 +45,7 @@ class OnlineState:
         adagrad: bool,
         intercept: bool,
     ) -> float:
-        """Pass some rows once, in `order`; returns their summed loss before updates."""
+        """Pass once over some rows, in `order`; return their loss before updates."""
         from noiseproof._marginal.online_kernels import epoch
 
         total = 0.0
@@ -66,7 +66,7 @@ class OnlineState:
 
 
 class Patience:
-    """Notices when a cost has stopped falling."""
+    """Detect when a cost has stopped falling."""
 
     def __init__(self, tol: float | None, patience: int):
         self.tol = tol
@@ -75,7 +75,7 @@ class Patience:
         self.waited = 0
 
     def stalled(self, cost: float) -> bool:
-        """Whether the cost has not fallen by `tol` for too many passes."""
+        """Return whether the cost has not fallen by `tol` for too many passes."""
         if self.tol is None:
             return False
         self.waited = 0 if cost < self.best - self.tol else self.waited + 1

@@ -11,7 +11,7 @@ from noiseproof._rows.compiling import compiled
 
 @compiled
 def loss_slope_curvature(hinge, y, m):
-    """Loss, first and second derivative in the score (0 for the hinge)."""
+    """Return loss, slope and curvature in the score (0 for the hinge's curvature)."""
     z = y * m
     if hinge:
         return (1.0 - z, -y, 0.0) if z < 1.0 else (0.0, 0.0, 0.0)
@@ -26,10 +26,10 @@ def epoch(
     rate, hinge, adagrad, intercept,
     w, b, scale_w, scale_b, lag_w, lag_b, t,
 ):  # fmt: skip
-    """Pass the rows in `order` through class `k`; returns steps done and summed loss.
+    """Update class `k` on the rows in `order`; return the steps done and the loss.
 
-    `w`, `b` are the weights, `scale_*` the accumulated diagonal, `lag_*` what the
-    running average lacks: mean of w after steps 1..t = w - lag / t.
+    `w` and `b` are the weights and `scale_*` the accumulated diagonal. `lag_*` gives
+    the running average: the mean of w after steps 1..t is w - lag / t.
     """
     total = 0.0
     for i in order:

@@ -13,7 +13,7 @@ from noiseproof._marginal.losses import LOSSES, Loss, make_loss
 from noiseproof._rows import Array, as_design, canonical
 from noiseproof.noise import Dropout, Noise, as_noise
 
-# W's names for the GLMs, and ours
+# names of the GLMs in Wager et al., and of our losses
 _GLMS = {"linear": "quadratic", "logistic": "logistic", "poisson": "poisson"}
 
 
@@ -32,15 +32,15 @@ class NoisingPenalty:
     Parameters
     ----------
     value : float
-        R by the expectation that was asked for.
+        R, computed with the requested expectation.
     quadratic : float
         R^q = ½ Σ_i A''(x_i·β) Var(x~_i·β), eq. (6).
     _problem : tuple
-        What `monte_carlo` needs.
+        Data for `monte_carlo`.
 
     See Also
     --------
-    penalty : Computes it.
+    penalty : Computes this penalty.
 
     {References: Wager 2013}
     """
@@ -50,12 +50,12 @@ class NoisingPenalty:
     _problem: tuple[Loss, Noise, Any, Array, float]
 
     def monte_carlo(self, n_draws: int = 1000, random_state: Any = None) -> Estimate:
-        """R by explicit corruption, independent of every formula.
+        """Estimate R by explicit corruption, independently of every formula.
 
         Parameters
         ----------
         n_draws : int, default=1000
-            Corrupted copies of X.
+            Number of corrupted copies of X.
         random_state : int, Generator or None, default=None
             Seed.
 
@@ -82,7 +82,7 @@ class NoisingPenalty:
 def penalty(
     loss: str, expectation: str, noise: Any, X: Any, coef: Any, intercept: float = 0.0
 ) -> NoisingPenalty:
-    """Noising penalty of a generalised linear model.
+    """Compute the noising penalty of a generalised linear model.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ def penalty(
 
 
 def _total(loss: Loss, noise: Noise, design: Any, coef: Array, b: float) -> float:
-    """Σ_i E[loss] at label 1; the part that depends on the label cancels later."""
+    """Compute Σ_i E[loss] at label 1; the part that depends on labels cancels later."""
     y, weights = np.ones((1, design.shape[0])), np.ones(design.shape[0])
     term = loss.term(design, y, weights, noise, True)
     return float(term.at(np.append(coef, b)[None, :]).value[0])
 
 
 def _quadratic(name: str, noise: Noise, design: Any, coef: Array, b: float) -> float:
-    """R^q, which is the Taylor expectation's penalty where the loss has one."""
+    """Compute R^q, the penalty of the Taylor expectation if the loss has one."""
     key = "taylor" if (name, "taylor") in LOSSES else "exact"
     loss = make_loss(name, key)
     return _total(loss, noise, design, coef, b) - _total(

@@ -1,15 +1,16 @@
-"""The hinge loss without noise: its dual, by coordinate descent and faces.
+"""The hinge loss without noise: coordinate descent and face steps on the dual.
 
     min ½ ‖w‖² + Σ_i c_i max(0, margin - y_i (w·x_i + b))
       = max margin Σ_i α_i - ½ ‖w‖²,   w = Σ_i α_i y_i x_i,
 
 over 0 <= α <= c with Σ_i α_i y_i = 0.
 
-Sweeps of coordinate descent (Hsieh et al. 2008) find out quickly which α are at their
-bounds, and are slow to settle the others. For those the dual is a plain quadratic, so
-conjugate gradients settle them (Moré and Toraldo 1991). The constraint of the
-unpenalised intercept is left to an augmented Lagrangian, with b as its multiplier. The
-gap between primal and dual value is a proof of how accurate the solution is.
+Sweeps of coordinate descent (Hsieh et al. 2008) quickly find out which α are at their
+bounds, but converge slowly in the others, which span a face of the box. On this face
+the dual is a plain quadratic, which conjugate gradients maximise (Moré and Toraldo
+1991). The constraint of the unpenalised intercept is handled by an augmented
+Lagrangian, with b as its multiplier. The gap between primal and dual value certifies
+the accuracy of the solution.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from noiseproof._marginal.objective import Solution
 from noiseproof._rows import Array
 from noiseproof._stop import Stop
 
-_SWEEPS = 5  # between two looks at the gap, each of which costs about one
+_SWEEPS = 5  # sweeps between two evaluations of the gap, each of which costs about one
 _FIRST_SWEEPS = 10
-# Iterations on a face at first, and at most once few of its α meet a bound
+# Iterations on a face: at first, and the maximum, once few of its α hit a bound
 _CG_ITER = 15
 _MOST_CG_ITER = 200
-_SETTLED = 0.05  # part of the face's α that meets a bound
-# Part of the residual that iterations on a face leave: at first, and once none of its α
-# has met a bound
+_SETTLED = 0.05  # fraction of the face's α that counts as few
+# Fraction of the residual that iterations on a face leave: at first, and once none of
+# its α has hit a bound
 _RESIDUAL = 0.05
 _FINAL = 1e-3
-_PATIENCE = 6  # rounds in which the gap must have halved, or another solver is faster
+_PATIENCE = 6  # rounds in which the gap must halve; otherwise another solver is faster
 
 
 class _Dual:
-    """α of one class and what follows from it: w = Σ α y x, b = center + pull Σ α y.
+    """The dual state of one class: α, w = Σ α y x and b = center + pull Σ α y.
 
-    `center` is the multiplier of Σ α y = 0 and `pull` the weight of its square; both
-    are 0 without an intercept.
+    `center` is the multiplier of the constraint Σ α y = 0 and `pull` the weight of its
+    squared violation; both are 0 without an intercept.
     """
 
     def __init__(self, rows: MomentObjective, y: Array):
@@ -53,13 +54,13 @@ class _Dual:
         self.entries = rows.design.entries()
         self.alpha, self.w, self.b, self.center = np.zeros(n), np.zeros(d), 0.0, 0.0
         self.pull = float(self.norms2.mean()) if rows.fit_intercept else 0.0
-        # a row of zeros has a slope that its own α does not change: straight to a bound
+        # the slope of a row of zeros does not depend on its α, which moves to a bound
         self.squares = np.maximum(self.norms2 + self.pull, 1e-300)
         self.order, self.lots = np.arange(n), np.random.default_rng(0)
         self.cg_iter, self.is_settled = _CG_ITER, False
 
     def sweep(self, times: int) -> None:
-        """Coordinate descent over all α, leaving out those that stay at a bound."""
+        """Do coordinate descent over all α, skipping those that stay at a bound."""
         constants = np.array([self.margin, self.pull])
         state = np.array([self.b, len(self.alpha), np.inf, -np.inf])
         for _ in range(times):
@@ -72,15 +73,15 @@ class _Dual:
         self.b = float(state[0])
 
     def center_intercept(self) -> None:
-        """Put the multiplier where the intercept is."""
+        """Set the multiplier to the current intercept."""
         self.center = self.b
         self.b = self.center + self.pull * float(self.alpha @ self.y)
 
     def settle(self) -> None:
-        """Conjugate gradients for the α between their bounds, then back into the box.
+        """Optimise the α between their bounds by conjugate gradients, then project.
 
-        Their slopes vanish at the solution, and a step changes them by the matrix
-        U Uᵀ + pull y yᵀ, U being the rows times their labels.
+        The slopes of these α vanish at the solution. A step changes them by the matrix
+        U Uᵀ + pull y yᵀ, where U holds the rows times their labels.
         """
         face = np.flatnonzero((self.alpha > 0) & (self.alpha < self.upper))
         if len(face) == 0:
@@ -105,7 +106,7 @@ class _Dual:
             self.cg_iter = min(2 * self.cg_iter, _MOST_CG_ITER)
 
     def _face_step(self, face: NDArray[np.intp], slope: Array) -> Array:
-        """About -(U Uᵀ + pull y yᵀ)⁻¹ slope, by conjugate gradients."""
+        """Approximate -(U Uᵀ + pull y yᵀ)⁻¹ slope by conjugate gradients."""
         constants = np.array([self.pull, _FINAL if self.is_settled else _RESIDUAL])
         step, *room = np.zeros((4, len(face)))
         self._run(
@@ -116,7 +117,7 @@ class _Dual:
         return step
 
     def scores(self, rows: NDArray[np.intp]) -> Array:
-        """x·w for some rows."""
+        """Compute x·w for some rows."""
         out = np.empty(len(rows))
         self._run("scores", rows, self.w, out)
         return out
@@ -127,11 +128,11 @@ class _Dual:
         getattr(dual_kernels, loop)(*self.entries, *arguments)
 
     def theta(self, b: float) -> Array:
-        """The weights and an intercept as parameters."""
+        """Join the weights and an intercept into parameters."""
         return np.append(self.w, b) if self.fit_intercept else self.w.copy()
 
     def values(self) -> tuple[float, float, float]:
-        """The primal value with its best intercept, that intercept, the dual value."""
+        """Return primal value at the best intercept, that intercept, and dual value."""
         y, scores = self.y, self.scores(np.arange(len(self.y)))
         b = best_intercept(scores, y, self.upper, self.margin) * self.fit_intercept
         norm2 = self.w @ self.w
@@ -141,9 +142,9 @@ class _Dual:
         return float(primal), b, float(dual - self._repair(short, scores))
 
     def _repair(self, short: Array, scores: Array) -> float:
-        """A bound on what it costs the dual value to make Σ α y = 0 true.
+        """Bound the loss in dual value from making α satisfy Σ α y = 0.
 
-        The α of the side that has too much are lowered, those that cost least first.
+        The α of the label with too much weight are lowered, the cheapest ones first.
         """
         excess = float(self.alpha @ self.y) if self.fit_intercept else 0.0
         rows = np.flatnonzero((self.y * excess > 0) & (self.alpha > 0))
@@ -156,7 +157,7 @@ class _Dual:
 
 
 def best_intercept(scores: Array, y: Array, weights: Array, margin: float) -> float:
-    """The b that minimises Σ weights max(0, margin - y (score + b)), by sorting."""
+    """Find the b that minimises Σ weights max(0, margin - y (score + b))."""
     corners = margin * y - scores
     order = np.argsort(corners, kind="stable")
     slope = np.cumsum(weights[order]) - weights[y > 0].sum()  # right of each corner
@@ -167,7 +168,8 @@ def best_intercept(scores: Array, y: Array, weights: Array, margin: float) -> fl
 def plain_hinge(objective: MomentObjective, stop: Stop) -> Solution:
     """Minimise for each class as if there were no noise, to a gap of `tol`.
 
-    A class whose gap falls slowly is left to another solver: then it has not converged.
+    If the gap of a class falls slowly, stop without convergence, so that another solver
+    can take over.
     """
     theta, n_iter = np.zeros(objective.shape), 0
     for k, labels in enumerate(objective.y):
@@ -192,7 +194,7 @@ def _solve(state: _Dual, stop: Stop) -> tuple[Array, int, bool, bool]:
         converged = gaps[-1] <= stop.tol * best
         share = gaps[-1] / max(best, 1e-300)
         stopped = stop.tell(n_iter, np.array([best]), share)
-        # written so that a gap that is no number counts as slow, too
+        # written so that a gap of NaN counts as slow, too
         slow = n_iter > _PATIENCE and not gaps[-1] <= 0.5 * gaps[-1 - _PATIENCE]
         if converged or stopped or slow:
             break

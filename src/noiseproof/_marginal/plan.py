@@ -1,7 +1,7 @@
-"""Decide once, then compute: the facts of a fit, and the plan that follows from them.
+"""Facts about a fit, and the plan that follows from them.
 
-Every rule that decides how a fit is done is here, and so is every measured number that
-a rule compares with. What comes after computes, and asks no more.
+All rules that decide how a fit is computed are here, together with the measured
+constants that they use. The code that carries out a plan makes no such decisions.
 """
 
 from __future__ import annotations
@@ -14,40 +14,42 @@ import numpy as np
 from noiseproof._marginal.objective import Problem
 from noiseproof._rows import ENTRIES_PER_THREAD, available_threads
 
-# Up to so many parameters a class, and only for smooth losses, the matrix of second
-# derivatives is formed and factored. With two classes that takes 0.75 of the time of
-# conjugate gradients at 200,000 x 30, 1.0 at 10,000 x 50, 1.3 at 10,000 x 100; with the
-# hinge loss 1.6 at 200,000 x 30.
+# For smooth losses with at most this many parameters per class, the Hessian is formed
+# and factorised. With two classes this takes 0.75 of the time of conjugate gradients at
+# 200,000 x 30, 1.0 at 10,000 x 50, 1.3 at 10,000 x 100; with the hinge loss 1.6 at
+# 200,000 x 30.
 FEW_PARAMETERS = 32
-# Up to so many where fewer passes matter more than what each of them costs. A pass over
-# blocks is a round trip to a cluster, and matrices save half to three quarters of them.
-# Losses of the cumulant evaluate the noise of each entry in every pass: on dense rows
-# (digits, 64 features) matrices take 0.6 of the time.
+# The same limit where the number of passes matters more than the cost of each. A pass
+# over blocks is a round trip to a cluster, and matrices save half to three quarters of
+# the passes. Losses of the cumulant evaluate the noise of each entry in every pass; on
+# dense rows (digits, 64 features) matrices take 0.6 of the time.
 FEW_FOR_FEWER_PASSES = 100
-# A sample of this part of the rows makes a good start if it has that many rows for
-# each parameter: its own minimum is then about D / (2 rows) too high, relatively
+# A sample with this fraction of the rows gives a good start if it has at least that
+# many rows per parameter: the objective at its minimum is then too high by a fraction
+# of about D / (2 rows), for D parameters
 SAMPLE = 1 / 16
 ROWS_PER_PARAMETER = 50
-# Noise of a smaller scale moves the solution so little that the plain one is a start:
-# on books a fit takes 0.5 of the time at a rate of 0.001, 0.8 to 1.05 at 0.01, and at
-# 0.05 up to 1.35 (C = 0.1 and 1)
+# Noise below this scale changes the solution so little that the solution without noise
+# is a good start: on books a fit takes 0.5 of the time at a rate of 0.001, 0.8 to 1.05
+# at 0.01, and at 0.05 up to 1.35 (C = 0.1 and 1)
 QUIET = 0.02
-# With more rows per feature the dual of the plain hinge loss is slower than stages of
-# smoothing. It took 0.1 to 1.7 of their time at 10 rows per feature (C from 0.01 to
-# 100), 0.13 to 1.2 at 28 (digits), 2 to 4 at 670
+# With more rows per feature than this, the dual of the noiseless hinge loss is slower
+# than stages of smoothing. It took 0.1 to 1.7 of their time at 10 rows per feature (C
+# from 0.01 to 100), 0.13 to 1.2 at 28 (digits), 2 to 4 at 670
 TALL = 50
-# Classes are solved in groups. A solver keeps some twenty arrays of a number per class
-# and row, or feature: together they should be no larger than X, or than 20 MiB. Loops
-# take four classes at a time, so smaller groups would save nothing. On newsgroups (20
-# classes) all at once take no less processor time.
+# Classes are solved in groups. A solver keeps about 20 arrays with one number per class
+# and row (or feature); together these should not be larger than X, or than 20 MiB.
+# Loops handle four classes at a time, so smaller groups would save nothing. On
+# newsgroups (20 classes), solving all at once takes no less processor time.
 ARRAYS = 20
 SMALL = 1 << 17
 LANES = 4
-# Two groups of sparse rows at a time leave less of the work to one thread. It is done
-# where what a solver keeps of one is small: some 32 MiB, or no more numbers than X has
+# On sparse rows, solving two groups of classes in parallel leaves less work to a single
+# thread. This is done if the arrays of one group are small: at most about 32 MiB, or no
+# more numbers than X has
 PAIR = 2
 ROOM = 1 << 22
-# Numbers that a worker keeps of a block in one array
+# Maximum number of entries of an array that a worker keeps for a block
 BLOCK_ROOM = 1 << 21
 
 Where = Literal["memory", "blocks", "device"]
@@ -55,30 +57,30 @@ Where = Literal["memory", "blocks", "device"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a fit before it begins: numbers and yes or no."""
+    """What is known about a fit before it begins: numbers and booleans."""
 
     n_rows: int
     n_features: int
-    n_parameters: int  # of a class: features, and the intercept
+    n_parameters: int  # per class: features, and the intercept
     n_classes: int
-    n_stored: int  # entries
-    block_rows: int = 0  # of the largest block, where rows are in blocks
+    n_stored: int  # number of stored entries
+    block_rows: int = 0  # rows of the largest block, if X is in blocks
     where: Where = "memory"
     is_sparse: bool = False
     is_kinked: bool = False
-    is_hinge: bool = False  # without noise
+    is_hinge: bool = False  # whether the noiseless loss is a hinge
     is_convex: bool = True
     has_majorizer: bool = False
     needs_moments: bool = True
-    noise_scale: float = 1.0  # the largest of a feature; additive noise has no bound
-    is_mixed: bool = False  # whether unlabelled rows have a part in it
+    noise_scale: float = 1.0  # maximum over features; infinite if additive
+    is_mixed: bool = False  # whether there are unlabelled rows
     is_warm: bool = False  # whether there are weights to start from
-    is_heard: bool = False  # whether somebody is told of each step
+    is_heard: bool = False  # whether a listener is told of each step
     n_cores: int = 1
 
     @classmethod
     def of(cls, problem: Problem, *, is_warm: bool, is_heard: bool) -> Facts:
-        """The facts of a problem on this machine."""
+        """Collect the facts of a problem on this machine."""
         design: Any = problem.design
         loss = problem.loss
         law = problem.noise.variance_law()
@@ -95,7 +97,7 @@ class Facts:
             is_sparse=design.is_sparse,
             is_kinked=bool(loss.kink_width),
             is_hinge=loss.hinge_margin is not None,
-            # a difference of two losses is neither
+            # a difference of two losses is not convex and has no majoriser
             is_convex=loss.convex and not (problem.is_mixed and loss.needs_moments),
             has_majorizer=loss.has_majorizer and not problem.is_mixed,
             needs_moments=loss.needs_moments,
@@ -109,26 +111,26 @@ class Facts:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a fit is done."""
+    """How a fit is computed."""
 
-    algorithm: str  # a solver, or "factored": Newton's method with matrices
+    algorithm: str  # name of a solver, or "factored": Newton's method with matrices
     start: Literal["given", "constant", "sample"] = "constant"
-    # whether the dual of the plain hinge loss solves it, or gives weights to start from
+    # whether the dual of the noiseless hinge solves the problem, or gives a start
     dual: Literal["no", "start", "solve"] = "no"
-    in_stages: bool = False  # a kink is rounded off less and less
-    is_noisy: bool = True  # then noise rounds kinks off, too
-    is_convex: bool = True  # curvature can only seem negative, by rounding
-    majorize: bool = False  # far from the minimum steps are those of the majoriser
-    look_again: bool = False  # values along a ray cost no pass
+    in_stages: bool = False  # smooth the kink in stages, less and less
+    is_noisy: bool = True  # whether features have noise, which smooths kinks
+    is_convex: bool = True  # then only rounding makes curvature negative
+    majorize: bool = False  # take steps of the majoriser far from the minimum
+    look_again: bool = False  # try another step length: values on a ray are free
     group_size: int = 1  # classes that are solved together
-    side_by_side: int = 1  # groups at a time
-    threads: int | None = None  # of each group; None leaves it to the storage
-    limit_blas: bool = False  # its idle threads would wait on cores that passes need
-    keeps_steps: bool = False  # in case that a cluster fails
+    side_by_side: int = 1  # groups that are solved in parallel
+    threads: int | None = None  # threads per group; None: the storage decides
+    limit_blas: bool = False  # idle BLAS threads would wait on cores that passes need
+    keeps_steps: bool = False  # store each step, in case a cluster fails
 
     @classmethod
     def of(cls, facts: Facts, solver: str) -> Plan:
-        """The plan for a solver that the user asked for."""
+        """Make the plan for the solver that the user chose."""
         is_newton, is_noisy = solver == "newton", facts.noise_scale > 0
         group_size = _group_size(facts)
         n_groups = -(-facts.n_classes // group_size)
@@ -143,7 +145,7 @@ class Plan:
             is_noisy=is_noisy,
             is_convex=facts.is_convex,
             majorize=facts.has_majorizer,
-            # blocks evaluate every point anew, so that rows depend on θ alone
+            # blocks evaluate every point anew, so that results depend on θ alone
             look_again=facts.needs_moments and facts.where != "blocks",
             group_size=group_size,
             side_by_side=pair,
@@ -180,7 +182,10 @@ def _dual(facts: Facts) -> Literal["no", "start", "solve"]:
 
 
 def _group_size(facts: Facts) -> int:
-    """Classes that are solved together; a device has room, and needs large products."""
+    """Return how many classes are solved together.
+
+    On a device, all classes are: it has the memory, and needs large products.
+    """
     if facts.where == "device":
         return facts.n_classes
     if facts.where == "blocks":
@@ -190,8 +195,8 @@ def _group_size(facts: Facts) -> int:
 
 
 def _side_by_side(facts: Facts, group_size: int) -> int:
-    """Groups that are solved at the same time."""
-    if facts.is_heard or not facts.is_sparse:  # listeners hear of one step at a time
+    """Return how many groups are solved in parallel."""
+    if facts.is_heard or not facts.is_sparse:  # listeners expect one step at a time
         return 1
     kept = ARRAYS * group_size * max(facts.n_rows, facts.n_features)
     return min(PAIR, facts.n_cores) if kept <= max(ROOM, facts.n_stored) else 1

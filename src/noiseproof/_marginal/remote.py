@@ -1,8 +1,8 @@
-"""Rows that are in blocks elsewhere: a sum of the objectives of the blocks.
+"""Objectives of rows in remote blocks: sums of the objectives of the blocks.
 
-What a block answers is a function of θ, of the classes and of the smoothing that a
-question names. The moments or cumulants of the rows stay with the block between two
-questions; where they are lost they are worked out again, with the same bits.
+A request to a block names θ, the classes and the smoothing, and its result depends on
+nothing else. Between requests, a block caches the moments or cumulants of its rows. If
+the cache is lost, they are computed again, with the same bits.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from noiseproof._marginal.objective import (
 from noiseproof._rows import Array, Design, Job, Memory, as_design, stack
 from noiseproof.noise import Noise
 
-_FEWEST = 64  # rows near a kink that each block may name
+_FEWEST = 64  # least number of rows near a kink that each block may return
 
-Some = tuple[int, ...] | None  # classes, or all
+Some = tuple[int, ...] | None  # indices of classes; None for all
 
 
 class View(NamedTuple):
-    """Which objective a block is asked about."""
+    """The objective that a request to a block refers to."""
 
-    point: int  # number of the θ that goes with it
-    classes: Some = None  # classes of the job that θ has a row for
-    chosen: Some = None  # those of them that are looked at
+    point: int  # number of the θ that is sent along
+    classes: Some = None  # classes of the job for which θ has a row
+    chosen: Some = None  # those of `classes` that are needed
     smoothing: float = 0.0
 
 
 def _narrowed(some: Some, k: int, choice: Any) -> tuple[int, ...]:
-    """Those of some classes, `k` if it is all of them, that a choice leaves."""
+    """Apply a choice to some classes (None: all `k`); return the selected ones."""
     known = np.arange(k) if some is None else np.array(some, dtype=int)
     return tuple(known[choice].tolist())
 
 
 class _Rows:
-    """One block at work: its objective as a question sees it.
+    """The objective of one block, as a request sees it.
 
-    The steps that lead there are remembered, so that of the next question only those
-    are done again which differ.
+    The steps that lead there are cached, so that the next request repeats only the
+    steps that differ.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ def _answer(
     verb: str,
     *arguments: Any,
 ) -> Any:
-    """What a block answers to a question, which is the name of a method of `_Rows`."""
+    """Answer a request on a block; `verb` is the name of a method of `_Rows`."""
     rows = _Rows(design, memory, (y, weights, make), theta, view)
     return getattr(rows, verb)(*arguments)
 
@@ -144,11 +144,11 @@ def _answer(
 class RemoteObjective(Objective):
     """The sum of the objectives of all blocks, at θ."""
 
-    job: Job  # takes questions to the blocks
-    template: Objective  # of the same kind, for what does not depend on rows
-    sent: Any  # θ of the view's classes as tasks get it; None at the start: zero
-    view: View  # which classes, how smooth
-    eager: bool = False  # whether the gradient, which is sure to be wanted, comes along
+    job: Job  # sends requests to the blocks
+    template: Objective  # local and without data, for what does not depend on rows
+    sent: Any  # θ of the view's classes, as sent to tasks; None for θ = 0
+    view: View  # which classes, and how much smoothing
+    eager: bool = False  # whether evaluating the value also returns the gradient
 
     @classmethod
     def of(
@@ -160,7 +160,7 @@ class RemoteObjective(Objective):
         noise: Noise,
         intercept: bool,
     ) -> Self:
-        """The sum at θ = 0."""
+        """Create the sum at θ = 0."""
         make = partial(_made, loss, noise=noise, intercept=intercept)
         job = design.job(make, y, weights)
         row = as_design(np.zeros((1, design.shape[1])))
@@ -184,7 +184,7 @@ class RemoteObjective(Objective):
         return self.template.bound
 
     def ask(self, verb: str, *arguments: Any) -> Array:
-        """The sum of what the blocks answer."""
+        """Return the sum of the blocks' results."""
         return np.asarray(self.job.ask(_answer, self.sent, self.view, verb, *arguments))
 
     def at(self, theta: Array, eager: bool = True) -> Self:
@@ -201,9 +201,10 @@ class RemoteObjective(Objective):
         )
 
     def ray(self, P: Array) -> Callable[[Array], RemoteObjective]:
-        """Each step is a pass, so that rows depend on θ alone, not on the way there.
+        """Return the objective along θ + α P, with a pass for each α.
 
-        The first step is the likeliest to be taken, and brings its gradient along.
+        So results depend on θ alone, not on the path to it. The first step is the most
+        likely to be accepted, so its gradient is computed along with its value.
         """
         tries = count()
 
@@ -268,8 +269,8 @@ def _made(
 class RemoteCurvature(Curvature):
     """The sum of the curvatures of all blocks.
 
-    `asked` is the objective whose curvature they know, `inner` those of its classes
-    that are left, and `point` the objective of these.
+    `asked` is the objective whose curvature the blocks compute, `inner` are those of
+    its classes that are still needed, and `point` is the objective of these.
     """
 
     def __init__(
@@ -317,7 +318,7 @@ class RemoteCurvature(Curvature):
 
 
 def _stiffest(blocks: Sequence[Any]) -> Any:
-    """The stiffest of the rows that blocks have found for a class, or None."""
+    """Select the stiffest of the rows that blocks have found for a class, or None."""
     found = [one for one in blocks if one is not None]
     if not found:
         return None

@@ -1,11 +1,11 @@
-"""From a problem and a plan to a solution, through less and less rounded kinks.
+"""Solve a problem according to a plan, smoothing kinks less and less.
 
-A solver is a function of a start, the objective at some θ, of the plan and of a `Stop`;
-it sees θ, values, gradients and curvature, never data, noise or loss. It prints nothing
-and warns nobody. One that needs losses with a quadratic majoriser has `needs_majorizer
-= True`.
+A solver is a function of the objective at some θ, where it starts, the plan and a
+`Stop`. It uses θ, values, gradients and curvature, never data, noise or loss. It
+neither prints nor warns. A solver that needs losses with a quadratic majoriser has
+`needs_majorizer = True`.
 
-One meaning of accuracy for all: `Stop.tol` bounds the relative suboptimality
+Accuracy means the same for all solvers: `Stop.tol` bounds the relative suboptimality
 
     (objective - minimum) / objective  ≈  ½ gᵀ H⁻¹ g / objective,
 
@@ -37,29 +37,29 @@ Solver = Callable[[Objective, Plan, Stop], Solution]
 SOLVERS: dict[str, Solver] = {"newton": newton, "lbfgs": lbfgs, "irls": irls}
 
 _SHRINK = 0.1
-_SMALLEST = 1e-12  # of the first ε
+_SMALLEST = 1e-12  # smallest ε, as a fraction of the first one
 _ROUGH = 0.05  # accuracy of the first stage
-_SLACK = 0.2  # part of the gap to which a later stage is solved
-_ROUGH_SAMPLE = 1e-4  # accuracy on a sample, whose own minimum is not more accurate
+_SLACK = 0.2  # accuracy of a later stage, as a fraction of the gap
+_ROUGH_SAMPLE = 1e-4  # accuracy on a sample, which itself is no more accurate
 _WARM_STEPS = 10
-_SHARE = 0.5  # part of the accuracy asked for that smoothing may use up
+_SHARE = 0.5  # fraction of the tolerance that smoothing may use up
 
 
 def solve(
     problem: Problem, plan: Plan, theta: Array, values: Array, stop: Stop
 ) -> tuple[int, bool]:
-    """Minimise for all classes, group by group, from θ on, which is overwritten.
+    """Minimise for all classes, group by group, starting from θ, which is overwritten.
 
-    `values` gets the objective of each class. Returns the number of steps, and whether
-    all is known as accurately as was asked for, or was stopped by the listener. If a
-    cluster fails, the last step is what θ keeps.
+    The objective of each class is written to `values`. Returns the number of steps, and
+    whether every group reached the requested accuracy or was stopped by the listener.
+    If a cluster fails, θ holds the last step.
     """
     size, pair = plan.group_size, plan.side_by_side
     groups = [slice(low, low + size) for low in range(0, len(theta), size)]
-    even = len(groups) - len(groups) % pair  # a group left over has all threads
+    even = len(groups) - len(groups) % pair  # a leftover group uses all threads
 
     def solve_group(classes: slice, failed: Event | None = None) -> tuple[int, bool]:
-        """Solve some classes, alone or beside others, of which one may have failed."""
+        """Solve some classes; `failed` is set when a parallel group fails."""
         told, threads = stop, None
         if failed is not None:
             told = replace(stop, report=lambda *step: failed.is_set())
@@ -79,12 +79,12 @@ def solve(
 
 
 def minimize(objective: Objective, theta: Array, plan: Plan, stop: Stop) -> Solution:
-    """Minimise by the plan, through a sequence of smoothed objectives if kinked.
+    """Minimise according to the plan; a kinked loss is smoothed less and less.
 
-    Smoothing adds noise of standard deviation ε to every score. It raises the
-    objective by a gap, known at any point without a pass over the data, that tells
-    what the smoothing costs. ε shrinks until the gap is below the accuracy asked for:
-    at once, where the features' own noise has rounded the loss off already.
+    Smoothing adds noise of standard deviation ε to every score. This raises the
+    objective by a gap, which is the cost of smoothing and is known at any point without
+    a pass over the data. ε shrinks until the gap is below the requested accuracy. If
+    the noise of the features smooths the loss enough already, this happens at once.
     """
     solver = (
         factored_newton if plan.algorithm == "factored" else SOLVERS[plan.algorithm]
@@ -137,14 +137,15 @@ def _through_stages(
         smoothing = max(smoothing, smallest)
         done = gap <= goal or smoothing == smallest
         tol = stop.tol if done else max(stop.tol, _SLACK * gap)
-        # evaluated anew: rounding errors of steps along rays count at tiny ε
+        # evaluate anew, since rounding errors of steps along rays matter at tiny ε
         objective = point.at(point.theta)
 
 
 def _from_sample(objective: Objective, plan: Plan, stop: Stop) -> Objective:
-    """Where a sample of the rows has its minimum, or the start if that is no worse.
+    """Return the objective where a sample of the rows has its minimum.
 
-    The sample has one row of each sixteen in succession, drawn by lot.
+    If that is no better than the zero model, return the start. The sample has one
+    random row from every 16 consecutive rows.
     """
     n, every = len(objective.weights), round(1 / SAMPLE)
     starts = np.arange(0, n - every + 1, every)
@@ -153,7 +154,7 @@ def _from_sample(objective: Objective, plan: Plan, stop: Stop) -> Objective:
     rough = Stop(max(stop.tol, _ROUGH_SAMPLE), stop.max_iter)
     again = replace(plan, start="given")
     there = objective.at(minimize(sample, sample.theta, again, rough).point.theta)
-    if plan.algorithm == "factored":  # needs all of that there, and one pass gives it
+    if plan.algorithm == "factored":  # one pass computes all that the solver needs
         there.expansion(np.zeros(len(there.theta), dtype=bool))
     return there if np.all(there.value < objective.null_value) else objective
 
@@ -161,10 +162,10 @@ def _from_sample(objective: Objective, plan: Plan, stop: Stop) -> Objective:
 def _from_solution(
     solver: Solver, point: Objective, plan: Plan, stop: Stop
 ) -> Solution:
-    """A few steps at the last stage, in case a warm start is a solution already.
+    """Take a few steps at the last stage, in case a warm start is a solution already.
 
-    From a bad start the objective may fall so far that smoothing, too little to matter
-    there, matters at the end: then there is a later stage.
+    From a bad start the objective may fall so far that smoothing, which was negligible
+    at the start, matters at the end. Then another stage follows.
     """
     smoothing, goal, n_iter = point.loss.kink_width, _SHARE * stop.tol, 0
     while relative_gap(point.smoothed(smoothing)) > goal:
@@ -186,14 +187,15 @@ def _from_solution(
 def _next_stage(
     point: Objective, plan: Plan, smoothing: float, gap: float, goal: float
 ) -> tuple[float, float]:
-    """The next ε and the gap to expect there."""
+    """Choose the next ε; return it with the gap to expect there."""
     if gap <= goal:
         return smoothing, gap
     shrunk = smoothing * _SHRINK
     shrunk_gap = relative_gap(point.smoothed(shrunk))
-    # A gap that falls with ε² belongs to a smooth problem, one that falls with ε to
-    # rows on the kink. In the first case ε no longer shapes the problem: go all the
-    # way. Without noise it always will, since rows are still to come to the kink.
+    # A gap proportional to ε² means that the problem is smooth on this scale, and a gap
+    # proportional to ε that rows lie on the kink. In the first case ε hardly changes
+    # the solution any more, so the final ε can be used at once. Without noise it always
+    # does, since more rows will reach the kink.
     smooth = plan.is_noisy and 0.5 < shrunk_gap / gap / _SHRINK**2 < 2
     if smooth and shrunk_gap > goal:
         shrunk *= 0.5 * np.sqrt(goal / shrunk_gap)
@@ -202,12 +204,12 @@ def _next_stage(
 
 
 def relative_gap(point: Objective) -> float:
-    """Largest share of a class's objective that is due to smoothing."""
+    """Return the largest share of a class's objective that is due to smoothing."""
     return float(np.max(point.smoothing_gap / point.size))
 
 
 def check_solver(name: str, has_majorizer: bool, loss: str) -> None:
-    """Refuse a solver that is not known or cannot serve a loss, in one sentence."""
+    """Raise an error if a solver is unknown or does not support a loss."""
     able = [
         known
         for known, solver in SOLVERS.items()

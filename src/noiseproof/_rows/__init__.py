@@ -1,7 +1,7 @@
-"""Rows of data: the one place that knows how they are stored.
+"""Rows of data: the only package that knows how they are stored.
 
-Others ask for what they need: `as_design` for passes over the data, the verbs of
-`matrices` for rows that are changed, `contain` for rows as anybody's model gets them.
+Other packages use `as_design` for passes over the data, the functions of `matrices` to
+change rows, and `contain` for rows in the form that any model accepts.
 """
 
 from __future__ import annotations

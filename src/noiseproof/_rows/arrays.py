@@ -1,10 +1,10 @@
-"""Arrays of torch and CuPy, on whatever device, under NumPy's names.
+"""Arrays of torch and CuPy, on any device, behind NumPy's functions.
 
-Losses, objective and solvers are written with NumPy's functions, which other arrays may
-answer (`__array_ufunc__`, `__array_function__`). `DeviceArray` does, with the functions
-of the library that holds its numbers. So there is one copy of every formula, and what
-NumPy does with its own arrays is not touched. Nothing leaves the device except through
-`host`, which is asked for where solvers decide: one number a class.
+Losses, objectives and solvers are written with NumPy's functions, which other arrays
+can override (`__array_ufunc__`, `__array_function__`). `DeviceArray` overrides them
+with the functions of the library that holds its data. So every formula is written once,
+and NumPy's own arrays behave as always. Data leaves the device only through `host`,
+which solvers call where they make decisions, for one number per class.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _IN_PLACE: dict[str, Callable[..., Any]] = {
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X is an array or a sparse matrix of torch or CuPy."""
+    """Return whether X is an array or a sparse matrix of torch or CuPy."""
     return type(X).__module__.partition(".")[0] in _LIBRARIES
 
 
 def namespace(x: Any) -> Any:
-    """The functions of an array's library, by their standard names."""
+    """Return the array API namespace of an array's library."""
     try:
         from array_api_compat import array_namespace
     except ImportError as error:
@@ -67,15 +67,15 @@ def namespace(x: Any) -> Any:
 
 
 def device_of(x: Any) -> Any:
-    """Where an array lives."""
+    """Return the device of an array."""
     from array_api_compat import device
 
     return device(x)
 
 
 def host(x: Any) -> Any:
-    """The numbers as a NumPy array, wherever they are; NumPy's own as they are."""
-    if isinstance(x, np.ndarray):  # at once, since solvers ask in every step
+    """Copy an array from any device to NumPy; return NumPy's arrays unchanged."""
+    if isinstance(x, np.ndarray):  # first, since solvers call this in every step
         return x
     if isinstance(x, DeviceArray):
         x = x.raw
@@ -87,12 +87,12 @@ def host(x: Any) -> Any:
 
 
 def given(x: Any) -> Any:
-    """An array as users know it: that of their library."""
+    """Return the array of the user's library behind a `DeviceArray`."""
     return x.raw if isinstance(x, DeviceArray) else x
 
 
 def chosen(classes: Any, winners: Any) -> Any:
-    """The class of each row; names, which devices do not know, are NumPy's."""
+    """Return the class of each row; a NumPy array if classes are not numbers."""
     classes = host(classes)
     if classes.dtype.kind not in "biuf":
         return classes[host(winners)]
@@ -102,12 +102,12 @@ def chosen(classes: Any, winners: Any) -> Any:
 
 
 def contiguous(x: Any) -> Any:
-    """The same numbers in the order that compiled loops need; as it is on a device."""
+    """Return x in C order, which compiled loops need; unchanged on a device."""
     return x if isinstance(x, DeviceArray) else np.ascontiguousarray(x)
 
 
 def factorized(matrix: Any) -> Callable[[Any], Any]:
-    """What solves with a positive definite matrix, where that is; it is used up."""
+    """Return a solver for a positive definite matrix, which is overwritten."""
     if not isinstance(matrix, DeviceArray):
         factor = cho_factor(matrix, overwrite_a=True)
         return lambda r: np.asarray(cho_solve(factor, r))
@@ -150,7 +150,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError(f"np.{function.__name__} is not known on a device")
         return _FUNCTIONS[function.__name__](self, *arguments, **options)
 
-    # the two most frequent ones without the way through NumPy
+    # the two most frequent operators, without the detour through NumPy
     def __mul__(self, other: Any) -> Any:
         return self.wrap(self.raw * self.like(other))
 
@@ -158,17 +158,17 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.wrap(self.raw + self.like(other))
 
     def wrap(self, raw: Any) -> DeviceArray:
-        """A result of the library."""
+        """Wrap an array of the library."""
         return DeviceArray(raw, self.xp)
 
     def like(self, x: Any, scalars: bool = False) -> Any:
-        """An operand as the library takes it, here; numbers may stay numbers."""
+        """Convert an operand to this library and device, and numbers if `scalars`."""
         if isinstance(x, DeviceArray):
             return x.raw
         if isinstance(x, np.ndarray) and x.ndim:
             return self._upload(x)
         x = x.item() if isinstance(x, np.generic | np.ndarray) else x
-        if scalars:  # filled on the device: nothing has to travel
+        if scalars:  # filled on the device, without a transfer
             return self.xp.full((), x, dtype=self.raw.dtype, device=device_of(self.raw))
         return x
 
@@ -247,7 +247,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.wrap(self.xp.asarray(self.raw, copy=True))
 
     def astype(self, dtype: Any) -> DeviceArray:
-        """Numbers of another type, which NumPy names or the library."""
+        """Cast to a dtype, which NumPy or the library names."""
         own = dtype if "torch" in str(dtype) else getattr(self.xp, np.dtype(dtype).name)
         return self.wrap(self.xp.astype(self.raw, own, copy=False))
 
@@ -269,7 +269,7 @@ def _exprel(own: DeviceArray, x: Any) -> Any:
 
 
 def _special(own: DeviceArray) -> Any:
-    """Special functions that the standard does not have."""
+    """Return the special functions, which the array API standard does not have."""
     if "torch" in own.xp.__name__:
         return own.xp.special
     import cupyx.scipy.special
@@ -285,10 +285,11 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
 
 
 def _dispatched(name: str) -> Callable[[Any], Any]:
-    """A function of SciPy that takes device arrays, too.
+    """Extend a function of SciPy to device arrays.
 
-    SciPy's own is a ufunc, which would ask the array, unless SCIPY_ARRAY_API is set:
-    then it wants to know the library of its argument, and knows no device array.
+    SciPy's function is a ufunc, which would call the array's override. But if
+    SCIPY_ARRAY_API is set, SciPy looks up the library of its argument, and does not
+    know device arrays.
     """
     of_scipy, on_device = getattr(special, name), _SPECIAL[name]
 
@@ -336,7 +337,7 @@ def _broadcast(own: DeviceArray, *arrays: Any) -> list[DeviceArray]:
     return [own.wrap(part) for part in raw]
 
 
-# what NumPy calls each of them with, after the array that was asked
+# arguments: the array whose override is called, then those of NumPy's function
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": _where,
     "clip": _clip,
@@ -355,12 +356,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def numpy_type(X: Any) -> np.dtype[Any]:
-    """NumPy's name of the type of the entries."""
+    """Return NumPy's dtype for the entries of X."""
     return np.dtype(str(X.dtype).rpartition(".")[2])
 
 
 def placed(x: Any, like: Any) -> Any:
-    """NumPy's numbers in the library and on the device that `like` belongs to."""
+    """Move a NumPy array to the library and device of `like`."""
     if not is_foreign(like):
         return x
     from noiseproof._rows.foreign import values

@@ -1,8 +1,8 @@
-"""A data matrix is what it can do: the verbs every storage offers.
+"""The interface of all storages of a data matrix.
 
-Shapes, everywhere in this folder: X (n, d); one row of `W`, `P`, `S`, ... per class,
-(k, d); one row of `m`, `v`, ... per class, (k, n). `S` is the variance scale times the
-weights, so that with q = 2 or 1 (the `power` of the noise's variance law)
+Shapes throughout this package: X has shape (n, d); `W`, `P`, `S`, ... have one row per
+class, (k, d); `m`, `v`, ... have one row per class, (k, n). `S` is the variance scale
+times the weights, so that with q = 2 or 1 (the `power` of the noise's variance law)
 
     m_i = Σ_j x_ij W_j        v_i = Σ_j x_ij^q S_j W_j
 
@@ -23,10 +23,10 @@ from noiseproof._rows.threads import Workers
 
 Array = NDArray[np.float64]
 
-# 1 MiB of float64. With half of that two threads wait for each other (1,000,000 x 30
-# take 1.3 s instead of 0.86 s), with 8 MiB for memory (0.93 s)
+# 1 MiB of float64. With half as much, two threads wait for each other (1.3 s instead of
+# 0.86 s for 1,000,000 x 30); with 8 MiB, they wait for memory (0.93 s)
 _BLOCK_ENTRIES = 1 << 17
-_BLOCKS_PER_THREAD = 2  # less is not worth waking a thread
+_BLOCKS_PER_THREAD = 2  # with fewer, waking a thread does not pay off
 
 
 class RowCurvature(NamedTuple):
@@ -38,27 +38,27 @@ class RowCurvature(NamedTuple):
     v: Array
 
     def restrict(self, classes: Any) -> RowCurvature:
-        """The rows of some classes only."""
+        """Select the rows of some classes."""
         return RowCurvature(*(part[classes] for part in self))
 
 
 class EntryBlock:
-    """The entries of some rows, for noises that must see each of them (cumulants)."""
+    """The entries of some rows, for noises that need each of them (cumulants)."""
 
     rows: slice
     x: Array
     columns: Any  # index of each entry's feature, or a full slice
 
     def spread(self, w: Array) -> Array:
-        """Value of its feature, `w[j]`, at each entry."""
+        """Return `w[j]`, the value of its feature, for each entry."""
         raise NotImplementedError
 
     def repeat(self, c: Array) -> Array:
-        """Value of its row, `c[i]`, at each entry."""
+        """Return `c[i]`, the value of its row, for each entry."""
         raise NotImplementedError
 
     def row_sums(self, entries: Array) -> Array:
-        """Sum of `entries` over each row."""
+        """Sum `entries` over each row."""
         raise NotImplementedError
 
     def column_sums(self, entries: Array, out: Array) -> None:
@@ -66,7 +66,7 @@ class EntryBlock:
         raise NotImplementedError
 
     def group_totals(self, labels: NDArray[np.intp], entries: Array) -> Array:
-        """At each entry the sum of `entries` over its group of features in its row."""
+        """Return for each entry the sum over its group of features in its row."""
         raise NotImplementedError
 
 
@@ -84,7 +84,7 @@ class DenseBlock(EntryBlock):
         return self.x * self.x
 
     def to_the(self, power: int) -> Array:
-        """The entries to the power 1 or 2."""
+        """Return the entries to the power 1 or 2."""
         return self._squares if power == 2 else self.x
 
     def spread(self, w: Array) -> Array:
@@ -107,11 +107,11 @@ class DenseBlock(EntryBlock):
 
 
 class Design:
-    """Verbs over a data matrix; each reads the data once."""
+    """Operations on a data matrix; each reads the data once."""
 
     shape: tuple[int, int]
-    # in memory; in blocks elsewhere, to which work is handed; or arrays of another
-    # library on a device, which SciPy and Numba cannot read
+    # in memory; in remote blocks, to which work is sent; or on a device, in arrays of
+    # another library, which SciPy and Numba cannot read
     where: ClassVar[Literal["memory", "blocks", "device"]] = "memory"
     is_sparse: ClassVar[bool] = False
 
@@ -120,29 +120,29 @@ class Design:
         """Number of stored entries."""
         return self.shape[0] * self.shape[1]
 
-    # features that are missing somewhere, where nobody can look but the blocks
+    # features with missing entries, set only if the rows are in remote blocks
     missing: NDArray[np.bool_] | None = None
 
     def with_threads(self, threads: int) -> Design:
-        """The same rows, for passes that so many threads share."""
+        """Return the same rows, for passes with this number of threads."""
         return self
 
     def full(self, value: float, k: int | None = None) -> Any:
-        """The same value for every row, (n,), or a row of them per class, (k, n)."""
+        """Return an array of one value per row, (n,), or per class and row, (k, n)."""
         n = self.shape[0]
         return np.full((k, n) if k else n, value)
 
     def grouped(self, labels: NDArray[Any], scale: float | Array) -> Design:
-        """The rows with noise that the features of a group have in common.
+        """Return the rows with noise that all features of a group share.
 
         With s_g = Σ_{j in g} x_j W_j and noise of scale c_g, the same for all of a
-        group, the variance is Σ_g c_g s_g², where it was Σ_j c_j (x_j W_j)².
+        group, the variance is Σ_g c_g s_g² instead of Σ_j c_j (x_j W_j)².
         """
         raise NotImplementedError
 
     @classmethod
     def holds(cls, X: Any) -> bool:
-        """Whether X is stored as this design expects."""
+        """Return whether X is stored as this design expects."""
         raise NotImplementedError
 
     def __init__(self, X: Any, has_missing: bool = False):
@@ -150,15 +150,15 @@ class Design:
         raise NotImplementedError
 
     def hold(self, x: Array) -> Array:
-        """Numbers of rows or features where the data is, on which all passes work."""
+        """Move numbers per row or per feature to where the data is."""
         return x
 
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest entry, or zero if that lies beyond."""
+        """Return the smallest and the largest entry, with zero among the entries."""
         raise NotImplementedError
 
     def weighted_squares(self, S: Array) -> Array:
-        """Σ_j x_ij² S_j, (k, n), each feature by itself, also where it has a group."""
+        """Compute Σ_j x_ij² S_j, (k, n), regardless of groups."""
         return self.moments(np.ones_like(S), S, 2)[1]
 
     @cached_property
@@ -167,29 +167,29 @@ class Design:
         return self.weighted_squares(np.ones((1, self.shape[1])))[0]
 
     def moments(self, W: Array, S: Array, power: int) -> tuple[Array, Array]:
-        """Mean and variance of the scores: m, v."""
+        """Compute mean m and variance v of the scores."""
         raise NotImplementedError
 
     def directions(
         self, P: Array, S: Array, T: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        """How the moments change along `P`: Σ x P, 2 Σ x^q S P and Σ x^q T P."""
+        """Compute the moments' changes along `P`: Σ x P, 2 Σ x^q S P and Σ x^q T P."""
         raise NotImplementedError
 
     def pullback(self, A: Array, B: Array, S: Array, power: int) -> Array:
-        """Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j: from row slopes to a gradient."""
+        """Compute a gradient from row slopes: Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j."""
         raise NotImplementedError
 
     def curvature_diagonal(
         self, h: RowCurvature, S: Array, power: int
     ) -> tuple[Array, Array]:
-        """Σ mm x² + 4 mv x x^q S + 4 vv (x^q S)², and 2 Σ v x^q."""
+        """Compute Σ mm x² + 4 mv x x^q S + 4 vv (x^q S)², and 2 Σ v x^q."""
         raise NotImplementedError
 
     def curvature_product(
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        """The data part of a Hessian product, in one fused pass.
+        """Compute the rows' part of a Hessian product in one fused pass.
 
         With a = Σ x P + a0 and e = 2 Σ x^q S P + e0 per row, A = mm a + mv e and
         B = mv a + vv e: returns Σ_i A_i x_ij + 2 Σ_i B_i x_ij^q S_j, Σ A and Σ B.
@@ -197,10 +197,11 @@ class Design:
         raise NotImplementedError
 
     def total(self, work: Callable[[DenseBlock], list[Array]]) -> list[Array]:
-        """Sum of the arrays that `work` returns for each block of rows, made dense.
+        """Sum the arrays that `work` returns for each block of rows, given as dense.
 
-        One pass that threads share, for few features, where everything that is summed
-        over rows is small. `work` must return new arrays: they are added in place.
+        This is one pass, shared by threads. It is meant for few features, where the
+        summed arrays are small. `work` must return new arrays, since they are added in
+        place.
         """
         n = self.shape[0]
         size = max(16, _BLOCK_ENTRIES // max(1, self.shape[1]))
@@ -224,31 +225,31 @@ class Design:
         return [sum(parts[1:], parts[0]) for parts in zip(*pieces, strict=True)]
 
     def entries(self) -> tuple[Any, ...]:
-        """The arrays of CSR, unsigned, and 1 if `indices` are of one row, for all."""
+        """Return the CSR arrays, unsigned, and 1 if rows share `indices`, else 0."""
         raise NotImplementedError
 
     def take(self, rows: NDArray[np.intp]) -> Design:
-        """A design of some of the rows."""
+        """Return a design of some of the rows."""
         raise NotImplementedError
 
     def dense_rows(self, rows: slice) -> Array:
-        """Some rows as an array of float64 in C order, missing entries zero."""
+        """Return some rows as a C-ordered float64 array, with missing entries zero."""
         raise NotImplementedError
 
     def variance_slopes(self, block: DenseBlock, s: Array, power: int) -> Array:
-        """Slope of v in w for each row of a block, given 2 S of one class."""
+        """Compute ∂v/∂w for each row of a block, given 2 S of one class."""
         return block.to_the(power) * s
 
     def variance_gram(
         self, block: DenseBlock, weights: Array, scale: float | Array, power: int
     ) -> Array:
-        """Half the second derivative in w of Σ_i weights_i v_i over a block, (d, d)."""
+        """Compute half the Hessian in w of Σ_i weights_i v_i over a block, (d, d)."""
         return np.diag(scale * (weights @ block.to_the(power)))
 
     def scaled_rows(self, rows: NDArray[Any], scale: Array, with_one: bool) -> Any:
-        """Some rows times `scale`, with a column of ones if asked, dense or sparse."""
+        """Return some rows times `scale`, after a column of ones if `with_one`."""
         raise NotImplementedError
 
     def entry_blocks(self) -> Iterator[EntryBlock]:
-        """All entries, some rows at a time."""
+        """Yield all entries, some rows at a time."""
         raise NotImplementedError

@@ -1,13 +1,13 @@
-"""Rows in blocks, which Dask keeps on the workers of a cluster or in this process.
+"""Rows in blocks that Dask keeps on the workers of a cluster or in this process.
 
-The caller knows how many rows and features there are, never the rows. Work on them is
-one task per block, whose answers are added in a fixed order, so that every run gives
-the same bits, whichever worker did what. A block is made by a task, from the graph that
-the user's collection brings: one that is lost with its worker is made again. What a
-worker remembers of a block beyond its rows can be worked out anew from what each task
-is told, so that nothing but time is lost with it, nor when Dask spills it to disk.
+The caller knows the numbers of rows and features, but never sees the rows. A pass over
+the data is one task per block. The results are added in a fixed order, so that every
+run gives the same bits, whichever worker did which task. A block is made by a task of
+the user's Dask graph, so a block that is lost with its worker is made again. A worker
+also caches intermediate results of a block, which can be recomputed from the arguments
+of each task. So only time is lost if a worker fails or Dask spills a block to disk.
 
-Dask is imported where it is needed, inside functions: it is an extra.
+Dask is an optional dependency, so it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from noiseproof._rows.matrices import canonical, density, missing_features, valu
 from noiseproof._rows.reading import as_design, is_lazy, to_free
 from noiseproof._rows.threads import alone
 
-_FAN_IN = 8  # answers that one task adds up, and that the caller adds up at the end
-_INLINE = 1 << 20  # bytes that all tasks of a pass may carry; more goes by itself
-_REMEMBERED = 2  # terms that may be at work on the same rows in turns
+_FAN_IN = 8  # results that one task adds up, or the caller at the end
+_INLINE = 1 << 20  # an argument of more bytes, over all tasks of a pass, is sent once
+_REMEMBERED = 2  # caches per block, for terms that use the same rows in turns
 _PATIENCE = 60.0  # seconds to wait for a first worker, or for one to come back
-_GLANCE = 5.0  # seconds between two looks at a cluster that takes its time
+_GLANCE = 5.0  # seconds between two checks of a slow cluster
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot go on; what was done so far is kept."""
+    """The cluster failed; the steps done so far are kept."""
 
 
 class Block:
-    """Some rows, checked, as a worker keeps them; `options` go to `check_array`."""
+    """Some validated rows on a worker; `options` are passed to `check_array`."""
 
     def __init__(self, part: Any, options: dict[str, Any]):
         read = check_array(part, ensure_min_samples=0, input_name="X", **options)
@@ -53,11 +53,11 @@ class Block:
 
     @cached_property
     def design(self) -> Design:
-        """The rows as a design, which is made when it is first needed."""
+        """The rows as a design, which is created when it is first needed."""
         return as_design(self.X, self.missing is not None)
 
     def memory(self, owner: str) -> Memory:
-        """What is remembered for one owner; the others are soon forgotten."""
+        """Return the cache of one owner; those used longest ago are dropped."""
         found = self._memories.pop(owner, None) or Memory()
         while len(self._memories) >= _REMEMBERED:
             del self._memories[next(iter(self._memories))]
@@ -72,7 +72,7 @@ class Block:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The rows only: the rest can be worked out again."""
+        """Return the rows only, since the rest can be recomputed."""
         return {"X": self.X, "missing": self.missing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -81,10 +81,10 @@ class Block:
 
 
 def _settled(X: Any) -> Any:
-    """X where arithmetic has the same bits wherever it was before.
+    """Align X in memory, so that arithmetic gives the same bits on every worker.
 
-    What comes over the network may lie at any address, and NumPy leaves an array that
-    is not aligned, or has gaps, to other loops than BLAS.
+    Data from the network may start at any address, and NumPy does not use BLAS for
+    arrays that are not aligned or not contiguous.
     """
     if density(X) is None:
         return np.require(X, requirements=["A", "F" if X.flags.f_contiguous else "C"])
@@ -94,16 +94,16 @@ def _settled(X: Any) -> Any:
 
 
 class Memory:
-    """Steps of a computation, each resting on the one before."""
+    """A cache for the steps of a computation, each of which needs the one before."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[Any, Any]] = []
 
     def step(self, level: int, key: Any, make: Callable[[], Any]) -> Any:
-        """What was made for `key` at a level, or now; deeper levels are forgotten."""
+        """Return the result for `key`; if it is new, make it and drop deeper levels."""
         steps = self._steps
         if len(steps) <= level or steps[level][0] != key:
-            del steps[level:]  # first, so that old and new are not held at once
+            del steps[level:]  # first, so that old and new are not in memory at once
             steps.append((key, make()))
         return steps[level][1]
 
@@ -117,8 +117,8 @@ def _summary(block: Block) -> tuple[Any, ...]:
 class BlockDesign(Design):
     """A Dask array in chunks of rows, dense or CSR, or a data frame of numbers.
 
-    It has no verbs that give one number per row, as these stay with the blocks. Work is
-    handed to the blocks instead, by a `Job`. `options` go to `check_array`.
+    It has no methods that return one number per row, as these stay with the blocks. A
+    `Job` sends work to the blocks instead. `options` are passed to `check_array`.
     """
 
     where = "blocks"
@@ -138,7 +138,7 @@ class BlockDesign(Design):
             raise ValueError("Found array with 0 sample(s): every block of X is empty.")
         self._of, self._kept = len(blocks), kept
         self.blocks = [blocks[i] for i in kept]
-        self.rows = [shapes[i][0] for i in kept]  # of each block that is not empty
+        self.rows = [shapes[i][0] for i in kept]  # per block that is not empty
         self.shape = (sum(self.rows), shapes[kept[0]][1])
         self.dtype = np.result_type(*(dtypes[i] for i in kept))
         found = [mask for mask in missing if mask is not None]
@@ -157,7 +157,7 @@ class BlockDesign(Design):
     def column(
         self, column: Any, name: str, read: Callable[[Any], Any], dtype: Any
     ) -> Any:
-        """One value per row, as a Dask array whose chunks are those of X."""
+        """Read one value per row into a Dask array with the chunks of X."""
         import dask
         import dask.array as da
 
@@ -188,18 +188,18 @@ class BlockDesign(Design):
         )
 
     def job(self, make: Callable[..., Any], *columns: Any) -> Job:
-        """Work on the blocks, each with its part of the columns (k, n) or (n,)."""
+        """Return a job on the blocks, each with its part of the columns."""
         return Job(self.blocks, list(columns), make, self._held)
 
     def release(self) -> None:
-        """Let go of the blocks, wherever they are."""
+        """Release the blocks, wherever they are."""
         for future in _futures(self._held):
             future.release()
         self._held.clear()
 
 
 def _futures(collections: Any) -> list[Any]:
-    """What of some collections is on a cluster."""
+    """Return the futures of some collections that are on a cluster."""
     if "distributed" not in sys.modules:
         return []
     from distributed.client import futures_of
@@ -208,7 +208,7 @@ def _futures(collections: Any) -> list[Any]:
 
 
 def check_blocks(X: Any, *, numeric: bool = True) -> Any:
-    """What stands for the rows of a collection: none, with its names and dtype."""
+    """Check a collection; return an empty array or frame with its names and dtype."""
     if hasattr(X, "columns"):
         words = [name for name, kind in X.dtypes.items() if kind.kind not in "buif"]
         if words and numeric:
@@ -231,7 +231,7 @@ def check_blocks(X: Any, *, numeric: bool = True) -> Any:
 
 
 def _parts(X: Any) -> list[Any]:
-    """The blocks of rows of a collection, each to be computed by itself."""
+    """Return the blocks of rows of a collection as separate delayed objects."""
     if any(future.cancelled() for future in _futures(X)):
         raise ClusterError(
             "The rows were kept by a Dask cluster that is gone; load them again, and "
@@ -242,7 +242,7 @@ def _parts(X: Any) -> list[Any]:
 
 
 def _column(part: Any, rows: int, name: str, read: Callable[[Any], Any]) -> Any:
-    """One value per row of a block, or one clear sentence."""
+    """Read one value per row of a block, or raise an error."""
     column = read(part)
     if len(column) != rows:
         raise ValueError(
@@ -253,7 +253,7 @@ def _column(part: Any, rows: int, name: str, read: Callable[[Any], Any]) -> Any:
 
 
 def labels_of(part: Any) -> NDArray[Any]:
-    """Class labels of any dtype."""
+    """Read class labels of any dtype."""
     y = column_or_1d(part)
     if y.dtype.kind == "f":
         check_array(y, ensure_2d=False, ensure_min_samples=0, input_name="y")
@@ -261,14 +261,14 @@ def labels_of(part: Any) -> NDArray[Any]:
 
 
 def numbers_of(part: Any, name: str) -> Array:
-    """Finite numbers."""
+    """Read finite numbers."""
     options: dict[str, Any] = {"ensure_2d": False, "ensure_min_samples": 0}
     y = check_array(column_or_1d(part), dtype=np.float64, input_name=name, **options)
     return np.asarray(y)
 
 
 def weights_of(part: Any) -> Array:
-    """Finite numbers, none below zero."""
+    """Read finite numbers, none below zero."""
     weights = numbers_of(part, "sample_weight")
     if weights.size and weights.min() < 0:
         raise ValueError("Negative values in data passed to `sample_weight`")
@@ -276,7 +276,7 @@ def weights_of(part: Any) -> Array:
 
 
 def distinct_labels(y: Any) -> NDArray[Any]:
-    """The different labels of all blocks, sorted."""
+    """Return the sorted distinct labels of all blocks."""
     import dask
 
     find = dask.delayed(_distinct, pure=False)
@@ -289,21 +289,21 @@ def _distinct(part: NDArray[Any]) -> NDArray[Any]:
 
 
 class Shared:
-    """A value that the tasks of a pass get by itself, since it is large."""
+    """A value that is sent to tasks separately, because it is large."""
 
     def __init__(self, graph: dict[str, Any]):
         self.graph = graph
 
     def __reduce__(self) -> Any:
-        return Shared, ({},)  # among the words of a question it only marks a place
+        return Shared, ({},)  # among the arguments it only marks a place
 
 
 class Job:
-    """Questions to all blocks, whose answers are added up.
+    """Requests to all blocks, whose results are added up.
 
     `columns` are Dask arrays of shape (n,) or (k, n), in chunks of the same rows as the
-    blocks. Every task gets `make`. What is put on the cluster is added to `held`, to be
-    released with the blocks.
+    blocks. `make` is passed to every task. Whatever is put on the cluster is added to
+    `held`, and released with the blocks.
     """
 
     def __init__(
@@ -329,7 +329,10 @@ class Job:
         return len(self._rows)
 
     def share(self, value: Any, *, keep: bool = False) -> Any:
-        """An array for the tasks of one pass, or of many: a large one travels once."""
+        """Prepare an array for the tasks of one pass, or of many if `keep`.
+
+        A large array is sent to the cluster only once.
+        """
         if value is None or value.nbytes * len(self) <= _INLINE:
             return value
         key = f"shared-{uuid.uuid4().hex}"
@@ -341,11 +344,11 @@ class Job:
         return Shared(dict(sent.__dask_graph__()))
 
     def number(self) -> int:
-        """One more number that nothing else in this job has."""
+        """Return a number that is unique within this job."""
         return next(self._numbers)
 
     def ask(self, work: Callable[..., Any], *question: Any) -> Any:
-        """Σ work(design and memory of a block, *columns, make, *question)."""
+        """Compute Σ work(design and memory of a block, *columns, make, *question)."""
         answer = total(*self.collect(work, *question, reduce=total))
         return np.require(answer, requirements=["A", "W"])
 
@@ -355,7 +358,7 @@ class Job:
         *question: Any,
         reduce: Callable[..., Any] | None = None,
     ) -> list[Any]:
-        """The answers of the blocks, in their order, reduced to a few if asked."""
+        """Return the results of the blocks in order, partly added up by `reduce`."""
         graph, pass_id = dict(self._graph), uuid.uuid4().hex
         shared = [word.graph for word in question if isinstance(word, Shared)]
         for part in shared:
@@ -380,7 +383,7 @@ def _at_work(
     block: Block,
     *rest: Any,
 ) -> Any:
-    """Ask a block, with what comes by itself put in its place in the question."""
+    """Call `work` on a block, with values that were sent separately in their places."""
     rows, shared = rest[: len(rest) - n_shared], iter(rest[len(rest) - n_shared :])
     words = [next(shared) if isinstance(word, Shared) else word for word in question]
     given = [_settled(x) if isinstance(x, np.ndarray) else x for x in (*rows, *words)]
@@ -389,12 +392,12 @@ def _at_work(
 
 
 def total(*parts: Array) -> Array:
-    """The sum, from the first to the last."""
+    """Add the parts, from the first to the last."""
     return sum(parts[1:], parts[0])
 
 
 def compute(tasks: list[Any]) -> list[Any]:
-    """Results of delayed tasks."""
+    """Compute delayed tasks."""
     graph: dict[Any, Any] = {}
     for task in tasks:
         graph.update(task.__dask_graph__())
@@ -402,7 +405,7 @@ def compute(tasks: list[Any]) -> list[Any]:
 
 
 def _results(graph: dict[Any, Any], keys: list[Any]) -> list[Any]:
-    """Values of some keys of a graph; on a cluster, waiting for workers has an end."""
+    """Compute some keys of a graph; give up on a cluster that stays without workers."""
     import dask
     from dask.base import get_scheduler
 
@@ -451,9 +454,9 @@ def _gathered(client: Any, futures: list[Any]) -> list[Any]:
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method that answers rows with rows take a Dask collection, lazily.
+    """Let a method that maps rows to rows accept a Dask collection, lazily.
 
-    What it returns is a Dask array, with the chunks of X.
+    It then returns a Dask array with the chunks of X.
     """
 
     @wraps(method)

@@ -1,7 +1,7 @@
 """How Numba compiles loops: the same way for all modules named `kernels`.
 
-Numba keeps what it compiled beside the source, or in the user's cache folder. Where
-neither can be written (a read-only installation without a home) loops are compiled in
+Numba caches compiled code beside the source, or in the user's cache folder. If neither
+is writable (a read-only installation without a home folder), loops are compiled in
 every process.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-# A process that is forked while another thread compiles would wait for that thread,
-# which it does not have: so a fork waits until nothing is being compiled
+# A process that is forked while another thread compiles would wait forever for that
+# thread's lock. So forking waits until nothing is being compiled
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=global_compiler_lock.acquire,
@@ -27,7 +27,7 @@ _ANY_ORDER = {"contract", "reassoc"}  # sums may use vector instructions
 
 
 def compiled(loop: Callable[..., Any], fastmath: Any = False) -> Any:
-    """A loop over plain arrays as machine code that holds no lock."""
+    """Compile a loop over plain arrays to machine code that releases the GIL."""
     options: dict[str, Any] = {
         "nogil": True,
         "error_model": "numpy",
@@ -42,5 +42,5 @@ def compiled(loop: Callable[..., Any], fastmath: Any = False) -> Any:
 
 
 def compiled_in_any_order(loop: Callable[..., Any]) -> Any:
-    """The same where sums may be taken in any order."""
+    """Compile a loop whose sums may be taken in any order."""
     return compiled(loop, _ANY_ORDER)

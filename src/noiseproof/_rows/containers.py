@@ -1,9 +1,9 @@
-"""X as the model gets it: dense, sparse or a data frame, with entries deleted.
+"""Delete entries of X, which may be dense, sparse or a data frame.
 
-A perturbation decides which entries go; what X is stored in decides how: as zero, as
-NaN, or as the mean of their column, which is what an imputer would write. Whatever
-comes in goes to the model: sparse stays sparse, a frame keeps its names and, where it
-can, its dtypes. A dense copy is made once and overwritten by every draw.
+A perturbation decides which entries to delete. The container decides what they become:
+zero, NaN, or the mean of their column, as an imputer would do. The model gets the same
+kind of container: a sparse matrix stays sparse, and a frame keeps its names and, where
+possible, its dtypes. A dense copy is made once and overwritten by every draw.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from noiseproof._rows.matrices import canonical
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
-Column = tuple[Numbers, bool]  # values by their order, and whether they are words
+Column = tuple[Numbers, bool]  # numbers that order the values; whether they are strings
 Span = tuple[Numbers, Numbers]
 
 _FILLS = ("zero", "nan", "mean")
 _NUMBERS = "buif"  # kinds of dtypes
-_ENTRIES = 2**18  # of a sparse matrix that are ranked at a time
+_ENTRIES = 2**18  # entries of a sparse matrix that are ranked at a time
 
 
 class Container:
@@ -40,33 +40,35 @@ class Container:
 
     @property
     def features(self) -> Any:
-        """The feature of each entry, as an index of any array of one per feature."""
+        """The feature of each entry, as an index into arrays of features."""
         return slice(None)
 
     def column(self, j: int) -> Column:
-        """Numbers that order the values of a column, NaN where they are missing.
+        """Return numbers that order the values of a column, NaN where they are missing.
 
-        And whether the values are words, which are in alphabetical order.
+        The second result tells whether the values are strings, which are ordered
+        alphabetically.
         """
         raise NotImplementedError
 
     def columns(self) -> Iterator[Column]:
-        """All columns, one after another."""
+        """Iterate over all columns."""
         return (self.column(j) for j in range(self.table_shape[1]))
 
     def spans(self, by: int | None = None) -> Iterator[tuple[Any, Numbers, Numbers]]:
-        """Where each entry stands in its column, or its row in the column `by`.
+        """Yield relative ranks of entries in their columns, or of rows in column `by`.
 
-        Yields an index of some entries, and the lower and upper end of the ranks that
-        equal values take, as shares: those of a column fill [0, 1] without overlap. A
-        missing value may stand anywhere, from 0 to 1.
+        Each item is an index of some entries, and the lower and upper ends of their
+        ranks as fractions from 0 to 1. Equal values share a range; the ranges of a
+        column fill [0, 1] without overlap. A missing value may have any rank, so its
+        range is [0, 1].
         """
         shared = None if by is None else _span(self.column(by)[0])
         for j in range(self.table_shape[1]):
             yield (slice(None), j), *(shared or _span(self.column(j)[0]))
 
     def standing(self, labels: NDArray[np.intp]) -> Numbers:
-        """Mean rank, as a share, of the values of each group of columns, by row."""
+        """Return the mean relative rank of a row's values in each group of columns."""
         total = np.zeros((self.table_shape[0], int(labels.max(initial=-1)) + 1))
         there = np.zeros(total.shape, dtype=np.int32)
         for (values, _), group in zip(self.columns(), labels, strict=True):
@@ -76,11 +78,11 @@ class Container:
         return np.where(there > 0, total / np.maximum(there, 1), np.nan)
 
     def present(self) -> Mask:
-        """Which entries are neither zero nor missing."""
+        """Mark the entries that are neither zero nor missing."""
         raise NotImplementedError
 
     def starts(self) -> NDArray[Any]:
-        """Where each row starts among all entries in order, and where the last ends."""
+        """Return where each row starts among all entries, and where the last ends."""
         return np.arange(self.shape[0] + 1) * int(np.prod(self.shape[1:]))
 
     def of_columns(self, columns: NDArray[Any]) -> Mask:
@@ -92,48 +94,48 @@ class Container:
     def of_groups(self, gone: Mask, labels: NDArray[np.intp], pick: Any = None) -> Mask:
         """Mark the entries whose row has lost their group.
 
-        `gone` has a pattern per row, or as many as there are: then `pick` says which
-        pattern each row has.
+        `gone` has one pattern per row. If `pick` is given, `gone` is a list of patterns
+        instead, and `pick` holds the index of each row's pattern.
         """
         return gone[:, labels] if pick is None else gone[pick[:, None], labels]
 
     def without(self, deleted: Mask) -> Any:
-        """X without the entries that the mask marks; the next call overwrites it."""
+        """Return X without the marked entries; the next call overwrites the result."""
         raise NotImplementedError
 
     def numbers(self) -> Any:
-        """X as a numeric array or CSR matrix."""
+        """Return X as a numeric array or CSR matrix."""
         raise NotImplementedError
 
     def like(self, X: Any) -> Any:
-        """Other numbers in the container that X came in."""
+        """Put other numbers into the container of X."""
         return X
 
     def fork(self) -> Container:
-        """The same X for another worker, which overwrites a copy of its own."""
+        """Return the same X for another worker, with a buffer of its own."""
         return self
 
 
 def contain(X: Any, deleted_as: str) -> Container:
-    """The container for X, or one clear sentence.
+    """Return the container for X, or raise an error.
 
-    Of a sparse matrix an entry that goes is not stored any more, whatever it is called.
-    A word cannot be zero: it is empty then; nor has it a mean: then it is the commonest
-    word of its column.
+    Deleted entries of a sparse matrix are no longer stored, whatever `deleted_as` is.
+    Deleted strings become None instead of zero, and the most frequent string of their
+    column instead of its mean.
     """
     if deleted_as not in _FILLS:
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
         return _Sparse(X)
     if hasattr(X, "to_pandas") and np.asarray(X).dtype == object:
-        X = X.to_pandas()  # polars with words; a pipeline finds its columns by name
+        X = X.to_pandas()  # polars with strings; a pipeline finds columns by name
     if hasattr(X, "columns"):
         return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
     return _Dense(np.asarray(X), deleted_as)
 
 
 def _is_mixed(frame: Any) -> bool:
-    """Whether pandas keeps it in anything but one plain numeric array."""
+    """Return whether a frame is a pandas frame that is not one plain numeric array."""
     if not hasattr(frame, "iloc"):
         return False
     kinds = set(frame.dtypes)
@@ -167,7 +169,7 @@ class _Dense(Container):
         if self._buffer is None:
             floats = self.deleted_as != "zero" and self.X.dtype.kind != "f"
             self._buffer = np.empty_like(self.X, dtype=np.float64 if floats else None)
-        if self.deleted_as == "zero":  # five times as fast as to copy and to overwrite
+        if self.deleted_as == "zero":  # 5 times faster than copying and overwriting
             return np.multiply(self.X, ~deleted, out=self._buffer)
         np.copyto(self._buffer, self.X)
         np.copyto(self._buffer, self._fill, where=deleted)
@@ -181,7 +183,7 @@ class _Dense(Container):
 
 
 class _Frame(_Dense):
-    """A frame of one numeric dtype: its array, and names put back on."""
+    """A frame of one numeric dtype: handled as an array, with names put back on."""
 
     def __init__(self, frame: Any, deleted_as: str):
         super().__init__(np.asarray(frame), deleted_as)
@@ -201,10 +203,10 @@ class _Frame(_Dense):
 
 
 class _Mixed(Container):
-    """A pandas frame whose columns differ in dtype, words among them."""
+    """A pandas frame whose columns differ in dtype, and may hold strings."""
 
     def __init__(self, frame: Any, deleted_as: str):
-        if deleted_as == "mean":  # whole numbers have means that are not
+        if deleted_as == "mean":  # the mean of integers may be a fraction
             whole = [n for n, dtype in frame.dtypes.items() if dtype.kind in "iub"]
             frame = frame.astype(dict.fromkeys(whole, float))
         self.frame, self.shape = frame, frame.shape
@@ -232,19 +234,20 @@ class _Mixed(Container):
 
 
 def _ordered(column: Any) -> Column:
-    """Numbers that order the values of a column of pandas, and whether it has words."""
+    """Implement `Container.column` for a column of pandas."""
     if column.dtype.kind in _NUMBERS:
         return column.to_numpy(np.float64, na_value=np.nan), False
-    if column.dtype == object:  # it may hold numbers among words
+    if column.dtype == object:  # it may hold numbers among strings
         column = column.map(str, na_action="ignore")
     words = column.dtype.kind not in "mM"  # dates are numbers, too
     return column.rank(method="dense").to_numpy(np.float64), words
 
 
 def _span(values: Numbers) -> Span:
-    """Lower and upper end of the rank of each value, as shares of all that are there.
+    """Return the lower and upper ends of the relative rank of each value.
 
-    Equal values take the ranks of all of them; a missing one may have any.
+    Ranks are fractions of the number of known values. Equal values share a range; that
+    of a missing value is [0, 1].
     """
     distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     known = distinct == distinct
@@ -254,14 +257,14 @@ def _span(values: Numbers) -> Span:
 
 
 def _means(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Means of the cells that are there, by column; zero where there are none."""
+    """Compute the means of the known values by column; zero if there are none."""
     there = X == X
     total = np.where(there, X, 0).sum(axis=0, dtype=np.float64)
     return np.asarray(total / np.maximum(there.sum(axis=0), 1))
 
 
 def _fill(column: Any, deleted_as: str) -> Any:
-    """What a cell of this column of pandas becomes when it is lost."""
+    """Return what deleted values of a column of pandas become."""
     if deleted_as == "nan":
         return np.nan
     if column.dtype.kind in _NUMBERS:
@@ -273,7 +276,7 @@ def _fill(column: Any, deleted_as: str) -> Any:
 
 
 class _Sparse(Container):
-    """CSR, where a deletion drops stored entries."""
+    """A CSR matrix, from which a deletion drops stored entries."""
 
     def __init__(self, X: Any):
         rows = canonical(X)
@@ -315,7 +318,7 @@ class _Sparse(Container):
                 yield slice(begin, end), low[row], high[row]
 
     def _own_spans(self, entries: NDArray[np.intp]) -> Span:
-        """The spans of all that is stored of some columns, among their zeros, too."""
+        """Return the spans of the stored entries of some columns, counting zeros."""
         column, x = self.X.indices[entries], self.X.data[entries]
         column = column - column.min(initial=0)
         order = np.lexsort((x, column))
@@ -337,7 +340,7 @@ class _Sparse(Container):
         return found[0], found[1]
 
     def _rows(self) -> NDArray[np.intp]:
-        """The row of each stored entry."""
+        """Return the row of each stored entry."""
         return np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
 
     def present(self) -> Mask:
@@ -358,7 +361,7 @@ class _Sparse(Container):
         if self._buffers is None:
             self._buffers = np.empty_like(X.data), np.empty_like(X.indices)
         data, indices = (buffer[: len(kept)] for buffer in self._buffers)
-        X.data.take(kept, out=data, mode="clip")  # the mode that needs no other copy
+        X.data.take(kept, out=data, mode="clip")  # this mode needs no temporary copy
         X.indices.take(kept, out=indices, mode="clip")
         ends = np.searchsorted(kept, X.indptr).astype(X.indptr.dtype)
         return type(X)((data, indices, ends), shape=X.shape)
@@ -371,7 +374,7 @@ class _Sparse(Container):
 
 
 def n_missing(X: Any) -> int:
-    """Number of missing cells; a column at a time, which needs little memory."""
+    """Count missing values, one column at a time to save memory."""
     if sp.issparse(X):
         return int(np.count_nonzero(X.data != X.data))
     if hasattr(X, "iloc"):

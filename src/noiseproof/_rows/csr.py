@@ -18,14 +18,15 @@ from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurv
 from noiseproof._rows.matrices import unsigned
 from noiseproof._rows.threads import Workers
 
-# Waking a thread costs what some 10⁵ entries do, so less work is not shared
+# Waking a thread costs as much as some 10⁵ entries, so smaller work is not shared
 ENTRIES_PER_THREAD = 400_000
-# With fewer of them threads share rows: classes go in fours and may not come out even
+# With fewer classes per thread, threads share rows instead: classes are handled in
+# fours and might not divide evenly
 _CLASSES_PER_THREAD = 16
 _BLOCK_ENTRIES = 1 << 17
 _LINE = 8  # numbers in a cache line
 
-# How many classes a loop works on at once, as it is told: see `lanes`
+# Argument `width` of loops: how many classes they handle at once, see `lanes`
 _FOUR, _ONE = (0.0,) * 4, (0.0,)
 # Numbers per feature and class in the table of a loop, and per group in its sums
 _COLUMNS = {"moments": 2, "directions": 3, "pullback": 2, "diagonal": 3, "product": 3}
@@ -36,14 +37,14 @@ _Part = tuple[int, int, int, int]  # rows lo to hi of classes k_lo to k_hi
 
 @cache
 def _loops() -> ModuleType:
-    """The compiled loops, with Numba, which takes half a second to import."""
+    """Import the compiled loops, and with them Numba, which takes half a second."""
     from noiseproof._rows import kernels
 
     return kernels
 
 
 def _aligned(size: int) -> Array:
-    """Room for numbers that starts at a cache line."""
+    """Allocate an array of float64 that starts at a cache line."""
     numbers = np.empty(size + _LINE)
     return numbers[-(numbers.ctypes.data // 8) % _LINE :][:size]
 
@@ -55,7 +56,7 @@ class CSRDesign(Design):
 
     @classmethod
     def holds(cls, X: Any) -> bool:
-        """Whether X is stored as this design expects."""
+        """Return whether X is stored as this design expects."""
         return sp.issparse(X) and X.format == "csr"
 
     def __init__(self, X: Any, has_missing: bool = False):
@@ -70,12 +71,12 @@ class CSRDesign(Design):
         self._share(None)
 
     def _group(self, labels: NDArray[Any], scale: float | Array) -> None:
-        """Let the features of a group have their noise in common."""
+        """Let all features of a group share their noise."""
         self._labels, self._scale = labels.astype(np.uint32), scale
         self._n_groups = int(labels.max(initial=-1)) + 1
 
     def _share(self, threads: int | None) -> None:
-        """Begin anew with so many threads, or as many as there are cores."""
+        """Set the number of threads (None: one per core), and reset the shares."""
         self._workers = Workers(blas=False, threads=threads)
         self._shares: dict[int, list[_Part]] = {}
         self._tables: dict[int, Array] = {}
@@ -107,7 +108,7 @@ class CSRDesign(Design):
         return float(data.min(initial=0.0)), float(data.max(initial=0.0))
 
     def _parts(self, k: int) -> list[_Part]:
-        """Shares of a pass over all rows and `k` classes, one per thread."""
+        """Return the shares of a pass over all rows and `k` classes, one per thread."""
         if k not in self._shares:
             self._shares[k] = self._cut(k)
         return self._shares[k]
@@ -115,7 +116,7 @@ class CSRDesign(Design):
     def _cut(self, k: int) -> list[_Part]:
         n, nnz = self.shape[0], self.n_stored
         threads = self._workers.at_most(1 + nnz * k // ENTRIES_PER_THREAD)
-        if k >= _CLASSES_PER_THREAD * threads:  # no two write to the same place
+        if k >= _CLASSES_PER_THREAD * threads:  # no two threads write to the same place
             cuts = np.linspace(0, k, threads + 1).astype(int).tolist()
             return [(0, n, lo, hi) for lo, hi in pairwise(cuts)]
         goals = np.linspace(0, nnz, threads + 1)[1:-1]
@@ -123,7 +124,7 @@ class CSRDesign(Design):
         return [(lo, hi, 0, k) for lo, hi in pairwise(cuts)]
 
     def _run(self, loop: str, part: _Part, *arguments: Any) -> None:
-        """Run a loop on a share: four classes at a time, which cost less than two."""
+        """Run a loop on a share, with four classes at the cost of less than two."""
         lo, hi, start, end = part
         stop = end - ((end - start) % len(_FOUR) == 1)
         run, labels, sums = getattr(_loops(), loop), self._labels, None
@@ -139,7 +140,7 @@ class CSRDesign(Design):
             run(*self._csr, *share, *arguments)
 
     def _table(self, columns: int, lanes: int) -> Array:
-        """What a loop must know of the features: the same memory in every pass."""
+        """Return the work table of a loop, in the same memory in every pass."""
         size, thread = self.shape[1] * columns * lanes, get_ident()
         table = self._tables.get(thread)
         if table is None or len(table) < size:
@@ -172,7 +173,7 @@ class CSRDesign(Design):
             return own
 
         for pieces in self._workers.map(work, parts):
-            if pieces is not shared:  # in order, so that results can be repeated
+            if pieces is not shared:  # in a fixed order, for reproducible results
                 for total, piece in zip(shared, pieces, strict=True):
                     total += piece
         return shared
@@ -205,7 +206,10 @@ class CSRDesign(Design):
     def curvature_product(
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
-        """As everywhere; groups add Σ_i 2 v_i x_ij Σ_{l in g} scale x_il P_l."""
+        """Compute the product as every design does, plus a term for groups.
+
+        With groups, the term is Σ_i 2 v_i x_ij Σ_{l in g} scale x_il P_l.
+        """
         T = P if self._labels is None else np.ascontiguousarray(self._scale * P)
         constants = np.stack([a0, e0], axis=1)
         out, sums = self._scatter(
@@ -256,7 +260,7 @@ class CSRDesign(Design):
     def entry_blocks(self) -> Iterator[EntryBlock]:
         n, data = self.shape[0], self._csr[2]
         indptr = self._csr[0].astype(np.int64)
-        columns = self._matrix.indices  # signed: NumPy 2.0 counts no others
+        columns = self._matrix.indices  # signed, as NumPy 2.0 needs to count them
         start = 0
         while start < n:
             stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK_ENTRIES, "right"))
@@ -272,9 +276,9 @@ class CSRDesign(Design):
 
 
 class GroupedDense(CSRDesign):
-    """A dense matrix whose features have noise in common with those of their group.
+    """A dense matrix in which the features of a group share their noise.
 
-    The noise is summed by compiled loops, all else is done by the dense design.
+    Compiled loops sum the noise; everything else is left to the dense design.
     """
 
     is_sparse = False

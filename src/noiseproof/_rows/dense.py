@@ -20,7 +20,7 @@ from noiseproof._rows.csr import GroupedDense
 from noiseproof._rows.matrices import entries
 from noiseproof._rows.threads import Workers
 
-# Waking a thread costs what some 10⁶ multiplications do, so less work is not shared
+# Waking a thread costs as much as some 10⁶ products, so smaller work is not shared
 _PRODUCTS_PER_THREAD = 4_000_000
 _LIGHT_PRODUCTS = 100_000
 _BLOCK_ENTRIES = 1 << 18  # 2 MiB of float64: a block and its squares stay in cache
@@ -39,7 +39,7 @@ class DenseDesign(Design):
 
     @classmethod
     def holds(cls, X: Any) -> bool:
-        """Whether X is stored as this design expects."""
+        """Return whether X is stored as this design expects."""
         return isinstance(X, np.ndarray)
 
     def __init__(self, X: NDArray[Any], has_missing: bool = False):
@@ -74,7 +74,7 @@ class DenseDesign(Design):
             yield rows, block
 
     def _powers(self, part: tuple[int, int], power: int) -> Iterator[_PowerBlock]:
-        """Blocks of some rows with their entrywise power."""
+        """Yield blocks of some rows with their entrywise power."""
         size = (min(self._rows, part[1] - part[0]), self.shape[1])
         buffer = np.empty(size, order=self._order)
         for rows, B in self._blocks(*part):
@@ -88,7 +88,7 @@ class DenseDesign(Design):
     def _share(
         self, k: int, work: Callable[[_PowerBlock], Any], power: int
     ) -> list[Any]:
-        """Do `work` on every block, rows shared by threads; sum what it returns."""
+        """Apply `work` to every block, with rows shared by threads; sum the results."""
         n, d = self.shape
         products = n * d * k
         threads = self._workers.at_most(min(n, 1 + products // _PRODUCTS_PER_THREAD))

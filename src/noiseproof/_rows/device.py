@@ -1,4 +1,4 @@
-"""Data on a device, dense or CSR, of torch or CuPy: products, all classes at once."""
+"""Data on a device, as dense or CSR arrays of torch or CuPy."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from noiseproof._rows.foreign import (
     zero_missing,
 )
 
-_BLOCK_ENTRIES = 1 << 28  # of a dense matrix; its squares take as much memory again
+_BLOCK_ENTRIES = 1 << 28  # entries of a dense block; its squares take the same again
 
 
 class DeviceDesign(Design):
     """An array or a CSR matrix of torch or CuPy. Missing entries (NaN) count as zero.
 
-    Weights, scores and all that is computed of them are float64. Products with float32
-    data are float64, too, where values and gradients are made of them; the products of
-    the curvature, by far the most, which only tell where to go next, are float32.
+    Weights, scores and everything computed from them are float64. If the data is
+    float32, products for values and gradients are still computed in float64. Products
+    with the curvature, by far the most frequent, are computed in float32, since they
+    only determine the search direction.
     """
 
     where = "device"
 
     @classmethod
     def holds(cls, X: Any) -> bool:
-        """Whether X is stored as this design expects."""
+        """Return whether X is stored as this design expects."""
         return is_foreign(X)
 
     def __init__(self, X: Any, has_missing: bool = False):
@@ -51,7 +52,7 @@ class DeviceDesign(Design):
         self._here = DeviceArray(self._matrix.data)
 
     def hold(self, x: Any) -> Any:
-        """Numbers of rows or features as float64, where the data is."""
+        """Move numbers per row or per feature to the device, as float64."""
         return self._here.wrap(self._here.like(x)).astype(np.float64)
 
     def extremes(self) -> tuple[float, float]:
@@ -71,7 +72,7 @@ class DeviceDesign(Design):
             yield rows, _Dense((block.astype(np.float64) if exact else block).raw)
 
     def _rows(self, work: Callable[[Any], tuple[Any, ...]]) -> list[DeviceArray]:
-        """Numbers of each row, (k, n), put together from blocks."""
+        """Concatenate the numbers per row, (k, n), that `work` returns per block."""
         parts = list(
             zip(*(work(block) for _, block in self._blocks(True)), strict=True)
         )
@@ -82,7 +83,7 @@ class DeviceDesign(Design):
     def _sums(
         self, work: Callable[[slice, Any], list[Any]], exact: bool
     ) -> list[DeviceArray]:
-        """Sums over rows, added up over blocks."""
+        """Add up the sums over rows that `work` returns for each block."""
         totals: list[Any] = []
         for rows, block in self._blocks(exact):
             found = work(rows, block)
@@ -132,7 +133,7 @@ class DeviceDesign(Design):
         self, P: Array, S: Array, h: RowCurvature, a0: Array, e0: Array, power: int
     ) -> tuple[Array, Array, Array]:
         P, SP, a0 = self._raw(P, 2 * S * P, a0[:, None])
-        some = isinstance(e0, DeviceArray) or e0.any()  # most noises have none
+        some = isinstance(e0, DeviceArray) or e0.any()  # zero for most noises
         shift = self._raw(e0[:, None])[0] if some else 0.0
         parts = self._raw(h.mm, h.mv, h.vv)
 
@@ -148,7 +149,7 @@ class DeviceDesign(Design):
         return mean + 2 * S * variance, sum_a, sum_b  # type: ignore[return-value]
 
     def take(self, rows: NDArray[Any]) -> Design:
-        """A design of some of the rows, in order."""
+        """Return a design of some of the rows, in order."""
         return DeviceDesign(self._matrix.take(*self._raw(rows)))
 
     def dense_rows(self, rows: slice) -> Array:
@@ -193,11 +194,11 @@ class _Dense:
         return self._powers[q]
 
     def scores(self, M: Any, q: int = 1) -> Any:
-        """Σ_j x_ij^q M_j, (k, n)."""
+        """Compute Σ_j x_ij^q M_j, (k, n)."""
         return _cast(M, self.data) @ self.power(q).T
 
     def pull(self, A: Any, q: int = 1) -> Any:
-        """Σ_i A_i x_ij^q, (k, d)."""
+        """Compute Σ_i A_i x_ij^q, (k, d)."""
         return _cast(A, self.data) @ self.power(q)
 
     def take(self, rows: Any) -> Any:
@@ -228,7 +229,7 @@ class _Sparse:
 
     @cached_property
     def _turned(self) -> tuple[Any, Any, Any]:
-        """Index arrays of the transpose, and the order its entries have here."""
+        """Index arrays of the transpose, and the position in `data` of its entries."""
         xp = self.xp
         order = xp.argsort(self.indices, stable=True)
         columns = xp.arange(self.shape[1] + 1, device=device_of(self.data))
@@ -240,13 +241,13 @@ class _Sparse:
     def _matrix(self, q: int, turned: bool) -> Any:
         if (q, turned) not in self._made:
             made = self.with_data(self.data**q, turned)
-            if q > 2:  # for preconditioners only
+            if q > 2:  # needed for preconditioners only, so not cached
                 return made
             self._made[q, turned] = made
         return self._made[q, turned]
 
     def with_data(self, data: Any, turned: bool) -> Any:
-        """A matrix of the library with other entries, or its transpose."""
+        """Build a matrix of the library with other entries, or its transpose."""
         if not turned:
             return build_csr(self.indptr, self.indices, data, self.shape)
         indptr, indices, order = self._turned
@@ -259,7 +260,7 @@ class _Sparse:
         return (self._matrix(q, True) @ _cast(A, self.data).T).T
 
     def _chosen(self, rows: Any) -> tuple[Any, Any]:
-        """The new row of each entry, and which entries are in one of the `rows`."""
+        """Return the new row of each entry, and which entries are in the `rows`."""
         xp = self.xp
         place = xp.full_like(self.indptr[:-1], -1)
         new = xp.arange(rows.shape[0], dtype=place.dtype, device=device_of(rows))
@@ -268,7 +269,7 @@ class _Sparse:
         return place, place >= 0
 
     def take(self, rows: Any) -> Any:
-        """Some rows, in order, as a matrix of the library."""
+        """Return some rows, in order, as a matrix of the library."""
         _, kept = self._chosen(rows)
         counts = (self.indptr[1:] - self.indptr[:-1])[rows]
         ends = self.xp.cumulative_sum(counts, include_initial=True)
@@ -276,7 +277,7 @@ class _Sparse:
         return build_csr(ends, self.indices[kept], self.data[kept], shape)
 
     def dense(self, rows: Any) -> Any:
-        """Some rows with all their zeros."""
+        """Return some rows as a dense array."""
         place, kept = self._chosen(rows)
         shape = (rows.shape[0], self.shape[1])
         out = self.xp.zeros(shape, dtype=self.data.dtype, device=device_of(rows))
@@ -293,7 +294,7 @@ class _SparseBlock(EntryBlock):
 
     @cached_property
     def columns(self) -> Any:  # type: ignore[override]
-        return host(self._matrix.indices)  # picks levels of noise, which are NumPy's
+        return host(self._matrix.indices)  # indexes noise levels, which are NumPy's
 
     def spread(self, w: Array) -> Array:
         return w[self.x.wrap(self._matrix.indices)]

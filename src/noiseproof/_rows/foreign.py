@@ -1,4 +1,4 @@
-"""Matrices of torch and CuPy, dense or CSR, as they come in."""
+"""Check and convert matrices of torch and CuPy, dense or CSR."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from noiseproof._rows.arrays import (
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether an array of torch or CuPy is sparse."""
+    """Return whether an array of torch or CuPy is sparse."""
     return "sparse" in str(getattr(X, "layout", "")) or hasattr(X, "format")
 
 
 def csr_parts(X: Any) -> tuple[Any, Any, Any]:
-    """Where rows start, columns and values of a CSR matrix."""
+    """Return row pointers, columns and values of a CSR matrix."""
     if hasattr(X, "indptr"):
         return X.indptr, X.indices, X.data
     return X.crow_indices(), X.col_indices(), X.values()
 
 
 def entry_rows(indptr: Any, indices: Any) -> Any:
-    """The row of each entry of a CSR matrix."""
+    """Return the row of each entry of a CSR matrix."""
     xp, n_stored = namespace(indices), indices.shape[0]
     place = xp.arange(n_stored, dtype=indptr.dtype, device=device_of(indices))
     return xp.searchsorted(indptr[1:], place, side="right")
 
 
 def build_csr(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> Any:
-    """A CSR matrix of the library that the parts belong to."""
+    """Build a CSR matrix of the library that the parts belong to."""
     if "torch" not in type(data).__module__:
         from cupyx.scipy.sparse import csr_matrix
 
         return csr_matrix((data, indices, indptr), shape=shape)
     import torch
 
-    with warnings.catch_warnings():  # of a support that is in beta state
+    with warnings.catch_warnings():  # torch warns that its CSR support is in beta state
         warnings.simplefilter("ignore", UserWarning)
         return torch.sparse_csr_tensor(
             indptr, indices, data, shape, check_invariants=False
@@ -53,7 +53,7 @@ def build_csr(indptr: Any, indices: Any, data: Any, shape: tuple[int, int]) -> A
 
 
 def scores(X: Any, coef: Any, intercept: Any) -> DeviceArray:
-    """Scores w·x + b, (n, k)."""
+    """Compute scores w·x + b, (n, k)."""
     coef = coef if coef.ndim == 2 else coef[None, :]
     if values(X).dtype != coef.dtype:  # one of them is float32
         X, coef = _with_type(X, "float64"), _with_type(coef, "float64")
@@ -61,21 +61,21 @@ def scores(X: Any, coef: Any, intercept: Any) -> DeviceArray:
 
 
 def _with_type(X: Any, name: str) -> Any:
-    """X with entries of another type."""
+    """Cast the entries of X to another type."""
     data = values(X)
     xp = namespace(data)
     return _with_values(X, xp.astype(data, getattr(xp, name), copy=False))
 
 
 def _with_values(X: Any, data: Any) -> Any:
-    """A matrix with other entries in the stored places."""
+    """Return a matrix with other values for the stored entries."""
     if not is_sparse(X):
         return data
     return build_csr(*csr_parts(X)[:2], data, tuple(X.shape))
 
 
 def _place(X: Any) -> str:
-    """The library of an array and the device it lives on, in words."""
+    """Describe the library and the device of an array."""
     if not is_foreign(X):
         return "NumPy's, on the CPU"
     library = type(X).__module__.partition(".")[0].replace("cupyx", "cupy")
@@ -83,7 +83,7 @@ def _place(X: Any) -> str:
 
 
 def check_same_place(estimator: Any, X: Any) -> None:
-    """Refuse rows that are not where the weights are, as scikit-learn does."""
+    """Raise an error if X is not on the device of the weights, as scikit-learn does."""
     coef = getattr(estimator, "coef_", None)
     if _place(X) != _place(coef):
         raise ValueError(
@@ -94,17 +94,17 @@ def check_same_place(estimator: Any, X: Any) -> None:
 
 
 def values(X: Any) -> Any:
-    """The entries that are stored."""
+    """Return the stored entries."""
     return csr_parts(X)[2] if is_sparse(X) else X
 
 
 def missing_features(X: Any) -> NDArray[np.bool_] | None:
-    """Which features are missing (NaN) somewhere, or None if nothing is."""
+    """Mark features with missing entries (NaN); return None if there are none."""
     xp = namespace(values(X))
     if not bool(xp.isnan(xp.sum(values(X)))):
         return None
     holes = xp.isnan(values(X))
-    if not bool(xp.any(holes)):  # huge ones of both signs
+    if not bool(xp.any(holes)):  # the sum overflowed, with huge entries of both signs
         return None
     if not is_sparse(X):
         return np.asarray(host(xp.any(holes, axis=0)))
@@ -114,14 +114,14 @@ def missing_features(X: Any) -> NDArray[np.bool_] | None:
 
 
 def zero_missing(X: Any) -> Any:
-    """X with zeros where entries are missing, in place of NaN."""
+    """Replace missing entries (NaN) by zeros."""
     data = values(X)
     xp = namespace(data)
     return _with_values(X, xp.where(xp.isnan(data), xp.zeros_like(data), data))
 
 
 def read_foreign(X: Any) -> Any:
-    """X of float32 or float64, fit for `DeviceDesign`, or one clear sentence."""
+    """Convert X to float32 or float64 for `DeviceDesign`, or raise an error."""
     name = f"{type(X).__module__.partition('.')[0]} array"
     if getattr(X, "requires_grad", False):
         raise ValueError(
@@ -144,7 +144,7 @@ def read_foreign(X: Any) -> Any:
         raise ValueError(f"X must hold real numbers; got a {name} of {data.dtype}.")
     if data.dtype not in (xp.float32, xp.float64):
         X = _with_type(X, "float64")
-    # a sum keeps what is not finite, and takes no temporary array
+    # a sum is not finite if an entry is not, and takes no temporary array
     if not bool(xp.isfinite(xp.sum(data))) and bool(xp.any(xp.isinf(data))):
         raise ValueError(
             "Input X contains infinity; a missing entry is NaN, and others must be "
@@ -154,7 +154,7 @@ def read_foreign(X: Any) -> Any:
 
 
 def _check_sparse(X: Any, name: str) -> None:
-    """Refuse what is not CSR, or would lead out of bounds, or count entries twice."""
+    """Raise an error if X is not CSR, has invalid indices, or has duplicate entries."""
     kind = getattr(X, "format", None) or str(X.layout).rpartition("_")[2]
     if kind != "csr":
         raise ValueError(

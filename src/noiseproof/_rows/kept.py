@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_PLAIN = "biufMm"  # kinds of dtypes of which NumPy's array is all there is
+_PLAIN = "biufMm"  # kinds of dtypes that a NumPy array represents completely
 
 
 @dataclass(frozen=True)
 class KeptColumn:
     """A column of a pandas frame: values, the name of its dtype, and its categories.
 
-    Values of a category are their places in `categories`, which is a column itself;
-    times with a zone are in UTC.
+    If there are `categories`, which are a column themselves, values are indices into
+    them. Times with a zone are stored in UTC.
     """
 
     values: NDArray[Any]
@@ -26,7 +26,7 @@ class KeptColumn:
 
     @classmethod
     def of(cls, column: Any) -> KeptColumn:
-        """Take a column of pandas apart."""
+        """Convert a column of pandas."""
         dtype = column.dtype
         if isinstance(dtype, np.dtype) and dtype.kind in _PLAIN:
             return cls(column.to_numpy(copy=True), str(dtype))
@@ -41,7 +41,7 @@ class KeptColumn:
         return cls(objects.where(column.notna(), None).to_numpy(object), str(dtype))
 
     def column(self, rows: Any) -> Any:
-        """Some rows of it, as pandas holds them."""
+        """Return some rows as a pandas Series."""
         import pandas as pd
 
         values = self.values[rows]
@@ -55,9 +55,9 @@ class KeptColumn:
 
 
 class KeptRows:
-    """A copy of an array, a CSR matrix or a data frame, whose index is not kept.
+    """A copy of an array, a CSR matrix or a data frame, without the index of a frame.
 
-    Frames of polars that hold words become frames of pandas.
+    Polars frames with strings become pandas frames.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class KeptRows:
         return n, len(self.parts)
 
     def take(self, rows: Any = slice(None)) -> Any:
-        """Some rows, or all of them, in a container such as they came in."""
+        """Return some rows, or all of them, in the original kind of container."""
         if self.library is None:
             return self.parts[0][rows]
         if self.library == "polars":

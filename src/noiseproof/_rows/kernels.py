@@ -1,17 +1,18 @@
 """Compiled loops over the entries of rows.
 
 Each loop works on the rows `lo` to `hi` and the classes `k_lo` to `k_hi`, so that
-threads can share a pass, and on one or four classes at once, as `width` says. What it
-must know of a feature lies side by side in a table, filled anew for each pass: an entry
-costs a cache line or two. Index arrays should be unsigned: Numba tests signed ones for
-negative values, which doubles the cost of a gather. Of a dense matrix `indices` are
-those of one row, which is `repeated` for all; then that number is 1, else 0.
+threads can share a pass. It handles one or four classes at once, depending on `width`.
+The numbers it needs for a feature are side by side in a table, which is filled anew for
+each pass, so that an entry costs one or two cache lines. Index arrays should be
+unsigned: Numba tests signed ones for negative values, which doubles the cost of a
+gather. For a dense matrix, `indices` holds the columns of one row, which all rows
+share, and `repeated` is 1; otherwise `repeated` is 0.
 
-The variance of a score is v = Σ_j x_j W_j s_j. Where each feature has noise of its
-own, s_j = x_j S_j (or S_j, if the variance is not `squared` in x). Where features have
-groups, as `labels` says, s_j is the sum of x S over the group of feature j, and a row
-is read once more to make the sums. Without groups `labels` and `sums` are None, and
-Numba leaves out what only groups need.
+The variance of a score is v = Σ_j x_j W_j s_j. If each feature has noise of its own,
+s_j = x_j S_j (or S_j, if the variance is not `squared` in x). If features have groups,
+given by `labels`, s_j is the sum of x S over the group of feature j, and each row is
+read once more to compute the sums. Without groups, `labels` and `sums` are None, and
+Numba leaves out the code that only groups need.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from noiseproof._rows.lanes import column, lanes, put_column, put_lanes, zero
 
 @compiled_in_any_order
 def _fill(table, k, k_hi, width, arrays, columns):
-    """Lanes of each array for each feature, then zeros.
+    """Fill the table with the lanes of each array for each feature, then zeros.
 
-    Where the classes end before the lanes do, the last class is repeated.
+    If there are fewer classes than lanes, the last class is repeated.
     """
     for j in range(len(table) // columns):
         for a in range(len(arrays)):
@@ -37,7 +38,7 @@ def _fill(table, k, k_hi, width, arrays, columns):
 
 @compiled_in_any_order
 def _collect(table, k, k_hi, width, columns, a, out):
-    """Add one of the columns to the rows of `out`."""
+    """Add column `a` of the table to the rows of `out`."""
     for c in range(min(len(width), k_hi - k)):
         for j in range(len(table) // columns):
             out[k + c, j] += table[columns * j + a, c]
@@ -56,7 +57,7 @@ def _sum_groups(row, labels, table, columns, a, sums, n_sums, to, width):
 
 @compiled_in_any_order
 def _clear_groups(row, labels, sums, n_sums, width):
-    """Zeros in place of the sums of the row's groups."""
+    """Reset the sums of the row's groups to zero."""
     indices, _, start, stop, offset = row
     for t in range(start, stop):
         group = n_sums * labels[indices[t - offset]]
@@ -66,7 +67,7 @@ def _clear_groups(row, labels, sums, n_sums, width):
 
 @compiled_in_any_order
 def _times_s(c, x, squared, table, place, labels, sums, n_sums, to, j, width):
-    """The number c times s_j, made of S in the table, or found in the sums."""
+    """Compute c * s_j from S in the table, or from the sums over groups."""
     if labels is None:
         return (x * c if squared else c) * lanes(table, place, width)
     return c * lanes(sums, n_sums * labels[j] + to, width)
@@ -218,7 +219,7 @@ def product(
     indptr, indices, data, repeated, lo, hi, k_lo, k_hi, width, table, labels, sums,
     P, S, T, mm, mv, vv, hv, constants, squared, out, totals,
 ):  # fmt: skip
-    # groups add what the noise that their features share has off the diagonal
+    # groups need another column, for the off-diagonal part of their shared noise
     columns = 3 if labels is None else 4
     for k in range(k_lo, k_hi, len(width)):
         if labels is None:
@@ -263,7 +264,7 @@ def product(
 
 @compiled_in_any_order
 def group_totals(indptr, indices, labels, sums, entries, out):
-    """The sum of its group in its row, at each entry of a CSR matrix."""
+    """Compute the sum over its group in its row, for each entry of a CSR matrix."""
     for i in range(len(indptr) - 1):
         for t in range(indptr[i], indptr[i + 1]):
             sums[labels[indices[t]]] += entries[t]

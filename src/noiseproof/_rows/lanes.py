@@ -1,15 +1,15 @@
 """Four classes in one register: a number type for compiled loops.
 
 A `Four` holds a float64 for each of four classes, and adds and multiplies like a float,
-lane by lane. Loops are written once, as for a single class. Compiled for `Four`, an
-entry of the data, and the cache line of its feature, serve four classes at the cost of
-one. The length of the tuple that a loop gets as `width`, four or one, says for which it
-is meant.
+lane by lane. Loops are written once, as for a single class. When a loop is compiled for
+`Four`, reading an entry of the data and the cache line of its feature serves four
+classes at the cost of one. The length of the tuple `width`, four or one, selects the
+version of a loop.
 
-Why not plain Python: written with tuples of four floats the same loops do not become
-vector instructions. On sparse data of 10,000 x 30,000 with 60 entries a row and 20
-classes `moments` then takes 1.65 times as long, `product` 1.4 to 1.65 times, measured
-on one thread.
+Plain Python is not enough: written with tuples of four floats, the same loops do not
+become vector instructions. On sparse data of 10,000 x 30,000 with 60 entries per row
+and 20 classes, `moments` then takes 1.65 times as long and `product` 1.4 to 1.65 times
+as long, measured on one thread.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _unpack(context, x):
 
 
 def _address(context, builder, signature, arguments, n_lanes):
-    """Of a row of a table, which is as long as there are lanes."""
+    """Return the address of a row of a table, whose length is the number of lanes."""
     table, row, _ = arguments
     row = context.cast(builder, row, signature.args[1], types.intp)
     first = context.make_array(signature.args[0])(context, builder, table).data
@@ -127,12 +127,12 @@ def _mul(a, b):
     return None
 
 
-# What loops call. The Python below is what they mean, and what runs where Numba is told
-# to compile nothing (NUMBA_DISABLE_JIT); there an array has the lanes.
+# The functions that loops call. The Python code defines their meaning, and runs if
+# Numba is disabled (NUMBA_DISABLE_JIT); lanes are then an array.
 
 
 def lanes(table: Any, row: Any, width: Any) -> Any:
-    """A row of a C-contiguous table, a lane for each of its numbers."""
+    """Load a row of a C-contiguous table, with one lane per number."""
     return table[row].copy()
 
 
@@ -142,14 +142,14 @@ def put_lanes(table: Any, row: Any, x: Any) -> None:
 
 
 def zero(width: Any) -> Any:
-    """0 in every lane."""
+    """Return 0 in every lane."""
     return np.zeros(len(width))
 
 
 def column(rows: Any, at: Any, first: Any, end: Any, width: Any) -> Any:
-    """The numbers in column `at` of the rows `first` to `end`, a lane for each.
+    """Load column `at` of the rows `first` to `end`, with one lane per row.
 
-    Where the rows end before the lanes do the last one is repeated.
+    If there are fewer rows than lanes, the last row is repeated.
     """
     return rows[np.minimum(first + np.arange(len(width)), end - 1), at]
 

@@ -1,4 +1,4 @@
-"""What others ask of a data matrix, dense or CSR, without asking which it is.
+"""Functions on data matrices that work alike for dense and CSR.
 
 A matrix is a NumPy array or a SciPy CSR matrix of float32 or float64, as `readable`
 returns it. NaN, stored or not, means that an entry is missing.
@@ -18,11 +18,11 @@ from noiseproof._rows.arrays import DeviceArray, is_foreign
 
 Mask = NDArray[np.bool_]
 
-_BLOCK_ROWS = 4096  # of a dense matrix, made sparse at a time
+_BLOCK_ROWS = 4096  # rows of a dense matrix that are converted to CSR at a time
 
 
 def readable(X: Any) -> Any:
-    """X as a float array or a canonical CSR matrix that compiled loops may trust."""
+    """Convert X to a float array or a canonical CSR matrix, for compiled loops."""
     if sp.issparse(X):
         X = canonical(X)
     else:
@@ -33,7 +33,7 @@ def readable(X: Any) -> Any:
 
 
 def canonical(X: Any) -> Any:
-    """X as it is, if dense; else CSR with valid indices and no entry stored twice."""
+    """Return X as it is if dense, else as CSR with valid indices and no duplicates."""
     if not sp.issparse(X):
         return X
     check_indices(X)
@@ -45,9 +45,9 @@ def canonical(X: Any) -> Any:
 
 
 def check_indices(X: Any) -> None:
-    """Refuse a sparse matrix whose indices would lead compiled code out of bounds."""
+    """Raise an error if the indices of a sparse matrix are out of bounds."""
     if not sp.issparse(X) or X.format not in ("csr", "csc", "coo"):
-        return  # the others are taken apart by Python, which looks for itself
+        return  # Python code converts the other formats, and checks their indices
     if X.format == "coo":
         parts = dict(zip(("row", "column"), X.coords, strict=True))
         whole = all(len(part) == len(X.data) for part in parts.values())
@@ -60,7 +60,7 @@ def check_indices(X: Any) -> None:
         whole = whole and ends[-1] <= X.data.size and not np.any(np.diff(ends) < 0)
     for axis, part in parts.items():
         size = X.shape[axis == "column"]
-        # a negative index becomes a huge one
+        # as an unsigned number, a negative index is huge
         if part.view(f"u{part.itemsize}").max(initial=0) >= max(size, 1):
             raise ValueError(
                 f"X is not a valid {X.format.upper()} matrix: it has a {axis} index "
@@ -74,7 +74,7 @@ def check_indices(X: Any) -> None:
 
 
 def unsigned(X: Any) -> tuple[Any, Any, Any]:
-    """The three arrays of a CSR matrix as compiled loops want them.
+    """Return the three arrays of a CSR matrix, with unsigned indices.
 
     Numba tests signed indices for negative values, which doubles the cost of a gather.
     """
@@ -83,7 +83,7 @@ def unsigned(X: Any) -> tuple[Any, Any, Any]:
 
 
 def entries(X: Any) -> tuple[Any, Any, Any]:
-    """The three arrays of CSR, unsigned; `indices` of one row only if X is dense."""
+    """Return the arrays of CSR, unsigned; if X is dense, with `indices` of one row."""
     if sp.issparse(X):
         return unsigned(X)
     n, d = X.shape
@@ -92,19 +92,19 @@ def entries(X: Any) -> tuple[Any, Any, Any]:
 
 
 def values(X: Any) -> NDArray[Any]:
-    """The entries that are stored, all of them if X is dense."""
+    """Return the stored entries, which are all entries if X is dense."""
     return X.data if sp.issparse(X) else X
 
 
 def stored_features(X: Any) -> Any:
-    """The feature of each stored entry, as an index of any array of one per feature."""
+    """Return the feature of each stored entry, as an index into arrays of features."""
     return X.indices if sp.issparse(X) else slice(None)
 
 
 def shared_draws(X: Any, labels: Any, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A number in [0, 1) per stored entry, shared by those of a group in a row.
+    """Draw a number in [0, 1) per stored entry, shared by each group within a row.
 
-    `labels` says the group of each feature; None puts each feature alone.
+    `labels` is the group of each feature; None means that each feature is alone.
     """
     if labels is None:
         return rng.random(values(X).shape)
@@ -117,54 +117,54 @@ def shared_draws(X: Any, labels: Any, rng: np.random.Generator) -> NDArray[np.fl
 
 
 def with_values(X: Any, new: NDArray[Any]) -> Any:
-    """A matrix with other values in the stored places; `new` has their shape."""
+    """Return a matrix with `new` values for the stored entries, in the same shape."""
     if not sp.issparse(X):
         return new.reshape(X.shape)
     return type(X)((new, X.indices.copy(), X.indptr.copy()), shape=X.shape)
 
 
 def n_stored(X: Any) -> int:
-    """Number of stored entries."""
+    """Return the number of stored entries."""
     return int(values(X).size)
 
 
 def density(X: Any) -> float | None:
-    """Share of the entries that are stored, or None for a dense matrix."""
+    """Return the share of the entries that are stored, or None for a dense matrix."""
     return X.nnz / max(1, X.shape[0] * X.shape[1]) if sp.issparse(X) else None
 
 
 def as_dense(X: Any) -> Any:
-    """The same as an array, for a few rows or few columns only."""
+    """Convert X to an array; meant for few rows or few columns."""
     if sp.issparse(X):
         return X.toarray()
     return X if isinstance(X, DeviceArray) else np.asarray(X)
 
 
 def column_squares(X: Any) -> Any:
-    """Σ_i x_ij² of each column."""
+    """Compute Σ_i x_ij² of each column."""
     if isinstance(X, DeviceArray):
         return (X * X).sum(axis=0)
     return np.asarray(with_values(X, values(X) ** 2).sum(axis=0)).ravel()
 
 
 def dense_rows(X: Any) -> Iterator[NDArray[Any]]:
-    """One row after another as an array of shape (d,)."""
+    """Yield the rows as arrays of shape (d,)."""
     for i in range(X.shape[0]):
         yield as_dense(X[[i]])[0]
 
 
 def as_container(rows: Any, X: Any) -> Any:
-    """Rows in the container that X is."""
+    """Convert rows to the kind of container that X is."""
     return type(X)(rows) if sp.issparse(X) and not isinstance(rows, type(X)) else rows
 
 
 def stack(parts: list[Any]) -> Any:
-    """Matrices one under another: CSR if they are sparse."""
+    """Stack matrices vertically; the result is CSR if they are sparse."""
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
 
 
 def assemble(parts: list[tuple[NDArray[Any], Any]], X: Any) -> Any:
-    """Rows of the shape of X from parts, each given with the places of its rows."""
+    """Assemble a matrix like X from parts, each given with the indices of its rows."""
     if not parts:
         return X.copy()
     if len(parts) == 1:
@@ -174,12 +174,12 @@ def assemble(parts: list[tuple[NDArray[Any], Any]], X: Any) -> Any:
 
 
 def is_stored(X: NDArray[Any]) -> Mask:
-    """Entries of an array that an attack can do anything to: not zero, not missing."""
+    """Mark the entries that an attack can change: neither zero nor missing."""
     return (X != 0) & (X == X)
 
 
 def stored_rows(X: Any) -> Any:
-    """X as CSR; of a dense one what is neither zero nor missing."""
+    """Convert X to CSR; if it is dense, without entries that are zero or missing."""
     if sp.issparse(X):
         return zero_missing(X)
     mask = is_stored(X)
@@ -190,16 +190,16 @@ def stored_rows(X: Any) -> Any:
 
 
 def group_rows(rows: Any, labels: NDArray[np.intp]) -> tuple[Any, Any, Any]:
-    """What groups a row of CSR has entries of, as CSR with an own column for each pair.
+    """Find the pairs of a row and a group that occur in a CSR matrix.
 
-    Returns that matrix, of ones, whose columns are the pairs of row and group one after
-    another; the group of each pair; and the pair of each entry.
+    Returns a CSR matrix of ones with one column per pair, in the order of the rows; the
+    group of each pair; and the pair of each entry.
     """
     n_groups = int(labels.max(initial=-1)) + 1
     n = rows.shape[0]
     row = np.repeat(np.arange(n), np.diff(rows.indptr))
     keys, place = np.unique(row * n_groups + labels[rows.indices], return_inverse=True)
-    # indices of the type that the rows have, for which loops are compiled already
+    # indices of the same type as in `rows`, for which loops are compiled already
     ends = np.searchsorted(keys, np.arange(n + 1) * n_groups)
     ends, pairs = ends.astype(rows.indptr.dtype), np.arange(len(keys))
     pairs = pairs.astype(rows.indices.dtype)
@@ -208,16 +208,17 @@ def group_rows(rows: Any, labels: NDArray[np.intp]) -> tuple[Any, Any, Any]:
 
 
 def group_weights(rows: Any, place: NDArray[np.intp], coef: NDArray[Any]) -> Any:
-    """Σ coef_j x_j over the entries of each pair that `group_rows` found, by class."""
+    """Compute Σ coef_j x_j over each pair that `group_rows` found, per class."""
     size = int(place.max(initial=-1)) + 1
     found = [np.bincount(place, w[rows.indices] * rows.data, size) for w in coef]
     return np.array(found).reshape(len(coef), size)
 
 
 def sparse_blocks(X: Any, order: NDArray[np.int64]) -> Iterator[tuple[Any, Any, Any]]:
-    """Blocks of CSR with the rows in `order`: which rows each has, their order in it.
+    """Yield the rows in `order` as blocks of CSR.
 
-    CSR is one block as it is; a dense matrix is made sparse some rows at a time.
+    Each item has the rows of a block, their order within it, and the block. A CSR
+    matrix is a single block; a dense matrix is converted some rows at a time.
     """
     if sp.issparse(X):
         yield slice(None), order, X
@@ -228,7 +229,7 @@ def sparse_blocks(X: Any, order: NDArray[np.int64]) -> Iterator[tuple[Any, Any, 
 
 
 def without(X: Any, deleted: Mask) -> Any:
-    """X without the entries marked among those of `stored_rows(X)`."""
+    """Return X without the marked entries; the mask is over `stored_rows(X)`."""
     if not sp.issparse(X):
         places = np.flatnonzero(is_stored(X))
         rest = X.copy()
@@ -240,7 +241,7 @@ def without(X: Any, deleted: Mask) -> Any:
 
 
 def without_zeros(X: Any, *, copy: bool = True) -> Any:
-    """X with no zero stored; as it is, if dense."""
+    """Return X without stored zeros; a dense X is returned as it is."""
     if not sp.issparse(X) or (copy and X.data.all()):
         return X
     X = X.copy() if copy else X
@@ -249,7 +250,7 @@ def without_zeros(X: Any, *, copy: bool = True) -> Any:
 
 
 def column_blocks(X: Any, size: int) -> Iterator[tuple[slice, Any]]:
-    """Some columns at a time, with about `size` entries if X is dense, as CSC."""
+    """Yield blocks of columns as CSC, with about `size` entries if X is dense."""
     n, d = X.shape
     width = max(1, min(d, size // max(n, 1)))
     if sp.issparse(X):
@@ -260,18 +261,18 @@ def column_blocks(X: Any, size: int) -> Iterator[tuple[slice, Any]]:
 
 
 def has_missing(X: Any) -> bool:
-    """Whether some entry is NaN; one pass without a temporary array."""
-    with np.errstate(all="ignore"):  # a sum keeps NaN, and infinite ones make one
+    """Return whether an entry is NaN, in one pass without a temporary array."""
+    with np.errstate(all="ignore"):  # a sum with a NaN is NaN, but so is inf - inf
         return bool(np.isnan(np.sum(values(X)))) and bool(np.isnan(values(X)).any())
 
 
 def missing_entries(X: Any) -> Any:
-    """1.0 where an entry is missing, in the container of X."""
+    """Return a matrix like X that is 1.0 where an entry is missing."""
     return with_values(X, np.isnan(values(X)).astype(np.float64))
 
 
 def missing_features(X: Any) -> Mask | None:
-    """Which features are missing (NaN) somewhere, or None if nothing is."""
+    """Mark features with missing entries (NaN); return None if there are none."""
     if is_foreign(X):
         return foreign.missing_features(X)
     if not has_missing(X):
@@ -284,7 +285,7 @@ def missing_features(X: Any) -> Mask | None:
 
 
 def incomplete_rows(X: Any) -> Iterator[tuple[int, Mask]]:
-    """Rows with missing entries: their number, and which of their entries are there."""
+    """Yield the index of each row with missing entries, and a mask of the others."""
     if not has_missing(X):
         return
     holes = missing_entries(X)
@@ -293,7 +294,7 @@ def incomplete_rows(X: Any) -> Iterator[tuple[int, Mask]]:
 
 
 def zero_missing(X: Any) -> Any:
-    """X with zeros where entries are missing, in place of NaN."""
+    """Replace missing entries (NaN) by zeros."""
     if is_foreign(X):
         return foreign.zero_missing(X)
     if not has_missing(X):
@@ -302,12 +303,12 @@ def zero_missing(X: Any) -> Any:
 
 
 def linear_scores(X: Any, coef: Any, intercept: Any) -> Any:
-    """w·x + b of each row and class, (n, k)."""
+    """Compute w·x + b for each row and class, (n, k)."""
     if is_foreign(X):
         return foreign.scores(X, coef, intercept)
     return np.asarray(X @ np.atleast_2d(coef).T) + np.atleast_1d(intercept)
 
 
 def row_products(X: Any, w: NDArray[Any]) -> NDArray[Any]:
-    """X @ w, the same for equal rows to the last bit, which BLAS does not promise."""
+    """Compute X @ w, bitwise equal for equal rows, which BLAS does not guarantee."""
     return np.asarray(X @ w if sp.issparse(X) else (X * w).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Rows as estimators read them: checked once, missing entries noticed."""
+"""Read and check the data of estimators, and keep track of missing entries."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ DESIGNS: dict[str, type[Design]] = {
 }
 
 
-# designs whose rows are elsewhere, to be let go at the end of `freeing`
+# designs with remote rows, to be released at the end of `freeing`
 to_free: ContextVar[list[Any] | None] = ContextVar("to_free", default=None)
 
 
 @contextmanager
 def freeing() -> Iterator[None]:
-    """A context at whose end a cluster is rid of what reading has put there.
+    """Release what reading has put on a cluster, at the end of the context.
 
-    That happens whatever ends it, and though somebody may still look at a traceback.
+    This also happens after an exception, even if a traceback still refers to the data.
     """
     designs: list[Any] = []
     token = to_free.set(designs)
@@ -65,12 +65,12 @@ def freeing() -> Iterator[None]:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is a Dask collection: something that is known by its graph."""
+    """Return whether X is a Dask collection, which is defined by its graph."""
     return callable(getattr(X, "__dask_graph__", None))
 
 
 def as_design(X: Any, has_missing: bool = False) -> Design:
-    """The design that holds what `X` is stored in; the last one listed goes first."""
+    """Return a design for the storage of `X`; the last one listed is tried first."""
     if isinstance(X, Design):
         return X
     for design in reversed(DESIGNS.values()):
@@ -80,11 +80,11 @@ def as_design(X: Any, has_missing: bool = False) -> Design:
 
 
 def read(estimator: Any, X: Any, **options: Any) -> Any:
-    """X as `validate_data` reads it, and canonical; nothing unchecked gets through."""
+    """Validate X by `validate_data`, and make it canonical."""
     with naming_other_columns(estimator, X, **options):
         if _stays(estimator, X):
             return _read_foreign(estimator, X, **options)
-        check_indices(X)  # first: to change the format is to follow the indices
+        check_indices(X)  # first, because changing the format uses the indices
         return canonical(validate_data(estimator, X, **(READ | options)))
 
 
@@ -92,7 +92,7 @@ def read(estimator: Any, X: Any, **options: Any) -> Any:
 def naming_other_columns(
     estimator: Any, X: Any, reset: bool = True, **options: Any
 ) -> Iterator[None]:
-    """Say what takes X if its columns are not those of training, in their order."""
+    """Mention `Served` in errors if the columns of X differ from those of training."""
     try:
         yield
     except ValueError as error:
@@ -113,14 +113,14 @@ def _has_other_columns(estimator: Any, X: Any) -> bool:
 
 
 def _stays(estimator: Any, X: Any) -> bool:
-    """Whether X is of torch or CuPy and the estimator works on it where it is."""
+    """Return whether X is of torch or CuPy, and the estimator supports that."""
     return is_foreign(X) and get_tags(estimator).array_api_support
 
 
 def _read_foreign(
     estimator: Any, X: Any, reset: bool = True, ensure_min_samples: int = 1
 ) -> Any:
-    """X of torch or CuPy, where it is; the fitted weights must be there, too."""
+    """Validate X of torch or CuPy, without moving it."""
     X = validate_data(estimator, read_foreign(X), reset=reset, skip_check_array=True)
     if X.shape[0] < ensure_min_samples or not X.shape[1]:
         raise ValueError(
@@ -133,10 +133,10 @@ def _read_foreign(
 def read_training(
     estimator: Any, X: Any, y: Any, *, in_blocks: bool = False, **options: Any
 ) -> tuple[Any, Any]:
-    """X and y as arrays, with the feature names and their number remembered.
+    """Validate X and y, and store the names and the number of the features.
 
-    With `in_blocks` Dask collections stay where they are: X is then a design. The
-    targets of rows on a device are NumPy's: their classes are found there.
+    With `in_blocks`, Dask collections stay where they are, and X becomes a design.
+    Targets of rows on a device are moved to NumPy, where their classes are found.
     """
     if in_blocks and is_lazy(X):
         from noiseproof._rows.blocks import labels_of, numbers_of
@@ -147,7 +147,7 @@ def read_training(
             return rows, rows.column(y, "y", numbers, np.float64)
         return rows, rows.column(y, "y", labels_of, object)
     y = host(y)
-    if getattr(getattr(y, "dtype", None), "kind", "") == "O":  # else y is named
+    if getattr(getattr(y, "dtype", None), "kind", "") == "O":  # else errors name y
         check_targets(y)
     if _stays(estimator, X):
         X = _read_foreign(estimator, X)
@@ -161,7 +161,7 @@ def read_training(
 
 @contextmanager
 def naming_times(X: Any) -> Iterator[None]:
-    """Say which column holds times if that is what a model stumbles over."""
+    """Name the column of times in an error that it causes."""
     try:
         yield
     except TypeError as error:
@@ -176,7 +176,7 @@ def naming_times(X: Any) -> Iterator[None]:
 
 
 def check_targets(y: Any) -> None:
-    """Refuse targets that are None, NaN, or the missing value of pandas."""
+    """Raise an error if targets are None, NaN, or the missing value of pandas."""
     y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     if y.dtype.kind == "O":
         none = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
@@ -193,7 +193,7 @@ def check_targets(y: Any) -> None:
 
 
 def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """A Dask collection, read block by block where it is."""
+    """Read a Dask collection block by block, without moving it."""
     from noiseproof._rows.blocks import BlockDesign, check_blocks
 
     none = check_blocks(X)
@@ -202,7 +202,7 @@ def _read_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def read_weights(sample_weight: Any, X: Any) -> Array:
-    """One weight per row of X as it was read, 1 for all if none are given."""
+    """Read one weight per row of X; all weights are 1 if none are given."""
     rows = np.empty((X.shape[0], 0)) if is_foreign(X) else X
     if isinstance(rows, Design):
         from noiseproof._rows.blocks import weights_of
@@ -213,13 +213,13 @@ def read_weights(sample_weight: Any, X: Any) -> Array:
     weights: Array = _check_sample_weight(
         host(sample_weight), rows, dtype=np.float64, ensure_non_negative=True
     )
-    if not weights.any():  # which scikit-learn 1.7 takes
+    if not weights.any():  # scikit-learn 1.7 accepts these
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
 def distinct(y: Any) -> tuple[NDArray[Any], Any]:
-    """The different labels, and which of them each row has: an array as `y` is."""
+    """Return the distinct labels, and which of them each row has, as `y` is stored."""
     if is_lazy(y):
         from noiseproof._rows.blocks import distinct_labels
 
@@ -230,14 +230,14 @@ def distinct(y: Any) -> tuple[NDArray[Any], Any]:
 
 
 def look_up(table: Array, labels: Any) -> Any:
-    """`table[labels]`, an array as `labels` is."""
+    """Return `table[labels]`, as the same kind of array as `labels`."""
     if is_lazy(labels):
         return labels.map_blocks(lambda part: table[part], dtype=table.dtype)
     return table[labels]
 
 
 def read_new(estimator: Any, X: Any) -> Any:
-    """X to predict for, in the form seen in training, missing entries zeroed."""
+    """Validate X for prediction, and replace missing entries by zeros."""
     if _stays(estimator, X) or is_foreign(getattr(estimator, "coef_", None)):
         check_same_place(estimator, X)
     X = read(estimator, X, reset=False)
@@ -249,7 +249,7 @@ def read_new(estimator: Any, X: Any) -> Any:
 
 
 def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
-    """Unlabelled rows, one container or a list of them, without the empty ones."""
+    """Read unlabelled rows, one container or a list, without the empty ones."""
     if X_unlabeled is None:
         return []
     several = isinstance(X_unlabeled, list | tuple) and all(
@@ -266,10 +266,11 @@ def read_unlabeled(estimator: Any, X_unlabeled: Any) -> list[Any]:
 
 
 def remember_missing(estimator: Any, X: Any, *, afresh: bool) -> bool:
-    """Whether training data has missing entries, checked and remembered.
+    """Check training data for missing entries; return whether there are any.
 
-    The estimator gets `missing_in_training_`, the features that were missing somewhere.
-    Training starts `afresh`, or X comes on top of what was seen before.
+    The estimator gets `missing_in_training_`, a mask of the features with missing
+    entries. If `afresh`, earlier training data is forgotten; otherwise X is added to
+    it.
     """
     if afresh:
         estimator.__dict__.pop("missing_in_training_", None)

@@ -18,11 +18,11 @@ Out = TypeVar("Out")
 
 
 class Workers:
-    """A pool of threads, made at the first pass that is large enough for it.
+    """A pool of threads, created by the first pass that is large enough for it.
 
     The work must release the GIL, as compiled loops and BLAS do. If it calls `blas`,
-    that gets one thread in each of ours: its own spin-waiting costs more than it brings
-    on narrow products. There are as many `threads` as cores unless a number is given.
+    BLAS is limited to one thread in each of ours, since its spin-waiting costs more
+    than it gains on narrow products. `threads` defaults to the number of cores.
     """
 
     def __init__(self, blas: bool, threads: int | None = None) -> None:
@@ -32,19 +32,19 @@ class Workers:
 
     @cached_property
     def count(self) -> int:
-        """Threads there may be; a question that takes longer than a little work."""
+        """The maximum number of threads, which takes some time to look up."""
         return self._threads or available_threads()
 
     def at_most(self, wanted: int) -> int:
-        """Threads for work that `wanted` of them would share."""
+        """Return the number of threads for work that `wanted` of them could share."""
         return min(wanted, self.count) if wanted > 1 else 1
 
     def map(
         self, work: Callable[[Part], Out], parts: Sequence[Part], *, light: bool = False
     ) -> list[Out]:
-        """Results of `work`, in the order of the parts.
+        """Apply `work` to the parts; return the results in order.
 
-        BLAS leaves `light` work to one thread by itself: no need to tell it.
+        For `light` work, BLAS uses a single thread anyway, and need not be limited.
         """
         with nullcontext() if light else self._limits():
             if len(parts) == 1:
@@ -57,10 +57,10 @@ class Workers:
 def side_by_side(
     work: Callable[[Part, threading.Event], Out], parts: Sequence[Part], n: int
 ) -> list[Out]:
-    """Results of `work` for each part, `n` of them at a time.
+    """Apply `work` to each part, `n` of them in parallel; return the results in order.
 
-    If one fails, or the user interrupts them, all others see that the event is set, and
-    should end.
+    If one part fails or the user interrupts, an event is set that tells the others to
+    end.
     """
     failed = threading.Event()
 
@@ -80,16 +80,16 @@ def side_by_side(
 
 
 class one_blas_thread:  # noqa: N801
-    """A context in which BLAS works alone.
+    """A context in which BLAS uses a single thread.
 
-    BLAS keeps one number of threads for the whole process. So the first of all contexts
-    that are open at a time sets it and the last one restores it, in whatever order
-    threads open and close them. One that an interrupt kept from being closed is closed
-    when it is deleted.
+    BLAS has one number of threads for the whole process. So, of several contexts that
+    are open at the same time, the first one sets it and the last one restores it, in
+    whatever order threads open and close them. A context that is not closed because of
+    an interrupt is closed when it is deleted.
     """
 
     _open: ClassVar[set[int]] = set()
-    _lock: ClassVar[Any] = threading.RLock()  # may be deleted while one is opened
+    _lock: ClassVar[Any] = threading.RLock()  # a context may be deleted while one opens
     _libraries: ClassVar[list[Any] | None] = None  # looked up once
     _before: ClassVar[list[tuple[Any, int]]] = []
 
@@ -113,7 +113,7 @@ class one_blas_thread:  # noqa: N801
 
     @classmethod
     def _limited(cls) -> list[tuple[Any, int]]:
-        """Limit the libraries, and tell what those that obeyed had before."""
+        """Limit all BLAS libraries; return the old numbers of those that complied."""
         if cls._libraries is None:
             found = ThreadpoolController().select(user_api="blas")
             cls._libraries = list(found.lib_controllers)
@@ -125,10 +125,10 @@ class one_blas_thread:  # noqa: N801
 
 
 def _set_threads(library: Any, n: int) -> None:
-    """Set the number of threads of a BLAS, and leave it to all threads to set it again.
+    """Set the number of threads of a BLAS so that any thread can set it again.
 
     threadpoolctl 3.8 lets only the thread that set OpenBLAS's number first change it,
-    but the last of our contexts may be closed by another one.
+    but another thread may close the last of our contexts.
     """
     before = library.num_threads
     library.set_num_threads(n)
@@ -141,7 +141,7 @@ _here = threading.local()
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """A context in which this thread works by itself, so that sums keep their order."""
+    """A context in which passes use one thread, so that sums keep their order."""
     before = getattr(_here, "alone", False)
     _here.alone = True
     try:
@@ -152,7 +152,7 @@ def alone() -> Iterator[None]:
 
 
 def available_threads() -> int:
-    """Cores this process may use; joblib's workers announce less through OpenMP's."""
+    """Return the cores this process may use; joblib's workers set OMP_NUM_THREADS."""
     if getattr(_here, "alone", False):
         return 1
     limit = os.environ.get("OMP_NUM_THREADS", "")

@@ -31,7 +31,7 @@ _SENTENCES = {
     "IMDB-2k": ("imdb2k.tsv.xz", "Pang and Lee, polarity data v2.0"),
 }
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-_WORDS = 37_751  # of the IMDB reviews, with 0 for a word outside the vocabulary
+_WORDS = 37_751  # vocabulary size of the IMDB reviews, with 0 for unknown words
 
 
 def data_file(name: str, source: str, folder: Folder = None) -> Path:
@@ -251,7 +251,7 @@ def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) 
 
 
 def _indicators(columns: Any, indptr: Any, width: int) -> Any:
-    """A stored 1 for each feature that a row has, once."""
+    """Build a CSR matrix with a single stored 1 for each feature that a row has."""
     data = np.ones(len(columns), dtype=np.float32)
     X = sp.csr_matrix((data, columns, indptr), shape=(len(indptr) - 1, width))
     X.sum_duplicates()
@@ -260,7 +260,7 @@ def _indicators(columns: Any, indptr: Any, width: int) -> Any:
 
 
 def _pairs(tokens: Any, ends: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Row and key of each distinct pair of neighbouring words of a row."""
+    """Return row and key of each distinct pair of neighbouring words of a row."""
     tokens = tokens.astype(np.int64)
     keys = tokens[:-1] * _WORDS + tokens[1:]
     row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))[:-1]

@@ -29,12 +29,12 @@ LOSSES: dict[tuple[str, str], type[Loss]] = {
 
 
 def expectations(loss: str) -> list[str]:
-    """The expectations a loss is registered with."""
+    """List the expectations that a loss is registered with."""
     return [expectation for name, expectation in LOSSES if name == loss]
 
 
 def make_loss(loss: str, expectation: str, **parameters: float) -> Loss:
-    """The registered row loss, or one sentence naming the legal expectations."""
+    """Return the registered row loss, or raise an error with the legal expectations."""
     if (loss, expectation) not in LOSSES:
         legal = ", ".join(repr(name) for name in expectations(loss))
         raise ValueError(

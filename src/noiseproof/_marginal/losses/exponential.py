@@ -13,7 +13,7 @@ from noiseproof.noise import Noise
 class Exponential(CumulantLoss):
     """E exp(-y score) = exp K(-y): exact for every noise.
 
-    van der Maaten et al. 2013; a rival in Chen et al. 2014.
+    van der Maaten et al. 2013; a baseline in Chen et al. 2014.
     """
 
     def exactness(self, noise: Noise) -> Exactness:

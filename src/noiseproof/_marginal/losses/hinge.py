@@ -22,7 +22,7 @@ class HingeVariational(MomentLoss):
     has_majorizer = True
 
     def __init__(self, margin: float = 1.0):
-        self.margin = margin  # the paper's ℓ: the score a row needs to cost nothing
+        self.margin = margin  # the paper's ℓ: the margin from which the loss is zero
 
     def exactness(self, noise: Noise) -> Exactness:
         return "bound"
@@ -41,7 +41,7 @@ class HingeVariational(MomentLoss):
     def value(self, y: Array, m: Array, v: Array) -> Array:
         z = self.margin - y * m
         r = np.sqrt(z * z + v)
-        # z + r cancels where z < 0: there it equals v / (r - z)
+        # for z < 0, z + r loses digits; there it equals v / (r - z)
         return 0.5 * np.where(z > 0, z + r, v / np.maximum(r - z, _TINY))
 
     def slopes(self, y: Array, m: Array, v: Array) -> Slopes:
@@ -52,7 +52,7 @@ class HingeVariational(MomentLoss):
     def curvatures(self, y: Array, m: Array, v: Array) -> Curvatures:
         z = self.margin - y * m
         inverse = 1 / np.maximum(np.sqrt(z * z + v), _TINY)
-        cubed = inverse * inverse * inverse  # a fifth of the time of a power
+        cubed = inverse * inverse * inverse  # takes a fifth of the time of a power
         return Curvatures(0.5 * v * cubed, 0.25 * y * z * cubed, -0.125 * cubed)
 
 
@@ -84,7 +84,7 @@ class HingeGaussian(MomentLoss):
 
     @property
     def kink_width(self) -> float:
-        return self.margin  # with less, its tails are too flat to start from
+        return self.margin  # with a smaller width, the tails are too flat to start from
 
     def constant(self, mean: Array) -> Array:
         return self.margin * mean

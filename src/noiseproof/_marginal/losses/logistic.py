@@ -15,7 +15,7 @@ from noiseproof.noise import Noise
 
 
 class _Logistic(MomentLoss):
-    """What logistic losses of the mean and variance have in common."""
+    """Base class of the logistic losses of the mean and variance."""
 
     label_free_penalty = True
 
@@ -40,7 +40,7 @@ class LogisticVariational(_Logistic):
     def value(self, y: Array, m: Array, v: Array) -> Array:
         s = np.sqrt(m * m + v)
         agreement = y * m
-        # s - y m cancels where y m > 0: there it equals v / (s + y m)
+        # for y m > 0, s - y m loses digits; there it equals v / (s + y m)
         gap = np.where(
             agreement > 0, v / np.where(agreement > 0, s + agreement, 1), s - agreement
         )
@@ -57,20 +57,20 @@ class LogisticVariational(_Logistic):
 
 
 def _slope(s: Array) -> Array:
-    """First derivative in u = s² of log(2 cosh(s/2)); 1/8 at s = 0."""
+    """Compute the first derivative in u = s² of log(2 cosh(s/2)); 1/8 at s = 0."""
     safe = np.maximum(s, 1e-8)
     return np.tanh(0.5 * safe) / (4 * safe)
 
 
 def _bend(s: Array) -> Array:
-    """Second derivative in u = s² of log(2 cosh(s/2)); by its series near 0."""
+    """Compute the second derivative in u = s² of log(2 cosh(s/2))."""
     safe = np.maximum(s, 0.02)
     bend = (2 * safe * _spread(safe) - np.tanh(0.5 * safe)) / (8 * safe**3)
     return np.where(s < 0.02, -1 / 96 + s * s / 480, bend)
 
 
 def _spread(s: Array) -> Array:
-    """Give p (1 - p), p = 1 / (1 + e^{-s}); for large s 1 - p itself rounds to 0."""
+    """Compute p (1 - p), p = 1 / (1 + e^{-s}), also where 1 - p rounds to 0."""
     small = expit(-np.abs(s))
     return small * (1 - small)
 
@@ -127,9 +127,10 @@ class LogisticTaylor(_Logistic):
 _AtScore = Callable[[Array, Array], tuple[Array, ...]]
 _AtMargin = Callable[[HingeGaussian, Array, Array, Array], tuple[Array, ...]]
 
-# Trapezoidal rules: for an analytic integrand their error falls exponentially in the
-# step. Both are below 1e-12 on their side of the switch.
-_SWITCH = 2.0  # standard deviation at which the other view becomes the smooth one
+# Nodes and weights of two trapezoidal rules. For an analytic integrand, the error falls
+# exponentially as the step shrinks. Both errors are below 1e-12 on their side of the
+# switch
+_SWITCH = 2.0  # standard deviation above which the average is over margins
 _SCORES = np.linspace(-8, 8, 65)
 _SCORE_WEIGHTS = np.exp(-0.5 * _SCORES**2)
 _SCORE_WEIGHTS /= _SCORE_WEIGHTS.sum()
@@ -142,9 +143,10 @@ class LogisticGaussian(_Logistic):
     """E log(1 + e^{-y Z}), Z ~ N(m, v), by quadrature.
 
     Exact for Gaussian noise, the central limit approximation for any other (Wang and
-    Manning 2013; named in Wager et al. 2013, section 6). Small v: integrate over
-    Z = m + σ t. Large v: the logistic loss is the mean of hinge losses whose margin
-    follows the logistic law, and `HingeGaussian` knows each of them in closed form.
+    Manning 2013; named in Wager et al. 2013, section 6). For small v, the integral is
+    over Z = m + σ t. For large v, the logistic loss is written as the mean of hinge
+    losses whose margin has the logistic distribution, and `HingeGaussian` gives the
+    expectation of each in closed form.
     """
 
     def exactness(self, noise: Noise) -> Exactness:
@@ -207,11 +209,11 @@ def _plain(y: Array, score: Array) -> tuple[Array, ...]:
 
 
 def _plain_slopes(y: Array, score: Array) -> tuple[Array, ...]:
-    """Slopes f' and ½ f'': a Gaussian mean changes with v by half its f''."""
+    """Return f' and ½ f'', since d/dv E f(m + √v t) = ½ E f''(m + √v t)."""
     return -y * expit(-y * score), 0.5 * _spread(score)
 
 
 def _plain_curvatures(y: Array, score: Array) -> tuple[Array, ...]:
-    """f'', ½ f''' and ¼ f''''."""
+    """Return f'', ½ f''' and ¼ f''''."""
     q = _spread(score)
     return q, -0.5 * q * np.tanh(score / 2), 0.25 * q * (1 - 6 * q)
