@@ -94,9 +94,9 @@ def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     said(run("predict", words[1], words[1]), 1, "is not a model saved by noiseproof")
     groups = tmp_path / "groups.json"
     groups.write_text('{"front": ["s9"]}')
-    said(run("evaluate", *words, "--groups", groups), 1, "'front' names the feature")
+    said(run("evaluate", *words, "--groups", groups), 1, "'front' contains 's9', which")
     groups.write_text("[1]")
-    said(run("evaluate", *words, "--groups", groups), 1, "must hold JSON like")
+    said(run("evaluate", *words, "--groups", groups), 1, "must contain JSON such as")
 
 
 def test_debug_shows_where_it_failed(tmp_path):

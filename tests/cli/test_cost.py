@@ -52,6 +52,8 @@ def test_the_table_and_the_verdict(run, place):
     lines = [line for line in done.out.splitlines() if line.startswith(" iron")]
     assert f"{expected.by_column['iron'].value:.4f}" in lines[0]
     assert "60%" in lines[0]
+    assert done.out.splitlines()[0] == f"{expected._title()}."
+    assert f"cost {expected.cost:.3f}" in done.out
 
 
 def test_machines_get_all_of_it(run, place):
@@ -59,6 +61,8 @@ def test_machines_get_all_of_it(run, place):
     done = run("cost", place / "model.npf", place / "tuesday.csv", "--json", *words)
     (found,) = json.loads(done.out)
     expected = of_library(place, "tuesday", groups={"blood": ["iron", "dose"]})
+    assert found["batch"] == "tuesday.csv"
+    assert found["groups"]["blood"]["columns"] == ["iron", "dose"]
     assert found["cost"] == pytest.approx(expected.cost._asdict())
     assert found["columns"]["column"] == list(expected.by_column)
     assert found["columns"]["training"] == [0.0, 0.0, 0.0]
@@ -100,6 +104,46 @@ def test_several_tables_and_a_column_make_a_series(run, place):
         assert cost == pytest.approx(of_library(place, name).cost.value)
 
 
+def test_the_last_batch_is_the_one_with_the_largest_number(run, place):
+    rows = pd.read_csv(place / "monday.csv").assign(day=np.arange(600) // 50 + 1)
+    columns = ["iron", "age", "dose"]
+    rows.loc[rows.day == 12, columns] = np.nan
+    rows.to_csv(place / "days.csv", index=False)
+    words = ("cost", place / "model.npf", place / "days.csv", "--by", "day")
+    done = run(*words, "--fail-above", "0.2", "--json")
+    assert done.code == 3
+    found = json.loads(done.out)
+    assert [one["batch"] for one in found] == [str(day) for day in range(1, 13)]
+    assert found[-1]["columns"]["today"] == [1.0, 1.0, 1.0]
+    rows.day = rows.day.where(rows.index > 6)
+    rows.to_csv(place / "days.csv", index=False)
+    done = run(*words)
+    assert done.code == 1
+    assert "no label for 7 of 600 rows" in done.err
+    assert "leave these rows out" in done.err
+
+
+def test_prices_are_on_the_page(run, place):
+    page = place / "priced.html"
+    words = ("--costs", place / "prices.json", "-o")
+    done = run("cost", place / "model.npf", place / "tuesday.csv", *words, page)
+    assert done.code == 0, done.err
+    worth = of_library(place, "tuesday").worth["iron"]
+    text = page.read_text()
+    assert "<th>worth / price</th>" in text
+    assert f"<td>iron</td><td>{worth:.3g}</td><td>10</td>" in text
+    table = place / "priced.csv"
+    done = run("cost", place / "model.npf", place / "tuesday.csv", *words, table)
+    assert done.code == 0, done.err
+    assert "worth/price" in pd.read_csv(table)
+    table.unlink()
+    week = ("cost", place / "model.npf", place / "week.csv", "--by", "day")
+    done = run(*week, *words, table)
+    assert done.code == 2
+    assert "write an HTML page instead" in " ".join(done.err.split())
+    assert not table.exists()
+
+
 def test_labelled_rows_calibrate(run, place):
     done = run(
         *("cost", place / "model.npf", place / "tuesday.csv", "--json"),
@@ -134,8 +178,9 @@ def test_what_cannot_work_is_said_in_a_sentence(run, place, tmp_path):
     model, table = place / "model.npf", place / "tuesday.csv"
     for words, sentence in (
         (("--by", "hour"), "has no column 'hour'"),
+        (("--by", "iron"), "'iron' is also a column of the model; copy it"),
         (("--scoring", "r2"), "scoring must be 'accuracy' or 'log_loss'"),
-        (("--costs", place / "groups.json"), "above zero"),
+        (("--costs", place / "groups.json"), '"iron": 12.5}, with positive prices'),
     ):
         done = run("cost", model, table, *words)
         assert done.code == 1

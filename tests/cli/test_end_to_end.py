@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from commands import shell
+from reading import Reader
 from sklearn.base import clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import VotingClassifier
@@ -242,18 +244,50 @@ def test_other_noises(noise, run, folder, model):
     assert scores[-1] < scores[0]
 
 
+def _demo_table(text):
+    """Accuracies by model, as the demo prints them."""
+    row = r"^ (\S.*?) {2,}" + r"(\d\.\d{3}) +" * 4 + r"[\d.]+ s +[\d.]+ ms *$"
+    return {name: cells for name, *cells in re.findall(row, text, re.MULTILINE)}
+
+
 @pytest.mark.slow
 def test_the_demo(run, tmp_path):
+    """Terminal, page and README show the same numbers."""
     done = run("demo", "-o", tmp_path / "demo.html")
     assert done.code == 0
-    lines = done.out.splitlines()
-    assert max(map(len, lines)) <= 80
-    rows = {}
-    for line in lines[-7:-1]:
-        name, *cells = re.split(r"\s{2,}", line.strip())
-        rows[name] = [float(cell) for cell in cells[:4]]
-        assert re.fullmatch(r"[\d.]+ s", cells[4])
-        assert re.fullmatch(r"[\d.]+ ms", cells[5])
+    assert max(map(len, done.out.splitlines())) <= 80
+    table = _demo_table(done.out)
+    assert len(table) == 6
+    page = Reader((tmp_path / "demo.html").read_text())
+    head, *curve = page.table("Accuracy by share of values missing (NaN)")
+    assert head[1:] == list(table)
+    for k, (level, *cells) in enumerate(curve):
+        assert level == ("0", "0.2", "0.5", "0.8")[k]
+        shown = [cell.split(" ± ")[0] for cell in cells]
+        assert shown == [own[k] for own in table.values()]
+    (key,) = (rows for name, rows in page.tables.items() if name.startswith("Scores"))
+    assert {row[0].strip(): row[1:3] for row in key[0][1:]} == {
+        name: [cells[0], cells[2]] for name, cells in table.items()
+    }
+    for column, words in ((0, "On clean rows"), (2, "With 50% of values missing")):
+        verdict = page.text[page.text.index(words) :].split(". ")[0]
+        best = max(table, key=lambda name: table[name][column])
+        assert f"{best} ({table[best][column]})" in verdict
+    assert "Measured on 100 of the 899 rows, drawn at random." in page.text  # the costs
+    root = Path(__file__).parents[2]
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    said = done.out.split("\n\n")[0]
+    assert said in readme
+    rows = {name: list(map(float, cells)) for name, cells in table.items()}
+    known = _demo_table(readme)
+    assert known.keys() == rows.keys()
+    for name, cells in known.items():  # another processor may turn a row or two
+        assert list(map(float, cells)) == pytest.approx(rows[name], abs=0.005)
+    start = (root / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "boosted trees fall to about 30 %" in start
+    assert rows["boosting"][3] == pytest.approx(0.3, abs=0.02)
+    assert "keep more than 70 %" in start
+    assert rows["averaged boosting"][3] > 0.7
     plain, copies, knn = (
         rows[name]
         for name in ("boosting", "boosting, NaN copies", "KNNImputer + boosting")
@@ -262,8 +296,6 @@ def test_the_demo(run, tmp_path):
     assert averaged[0] == plain[0]  # bit for bit
     assert averaged[2] > max(plain[2], copies[2], knn[2])
     assert averaged[3] > max(plain[3], copies[3], knn[3])
-    page = (tmp_path / "demo.html").read_text()
-    assert "share of values missing (NaN)" in page
 
 
 @pytest.mark.slow
@@ -437,7 +469,7 @@ def test_reproduce_needs_a_checkout(run, monkeypatch, tmp_path):
     (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit(7)")
     done = run("reproduce", "wager-table3")
     assert done.code == 1
-    assert "get the source of noiseproof" in done.err
+    assert "Get the source of noiseproof" in done.err
 
 
 def test_help_is_quick_and_complete():

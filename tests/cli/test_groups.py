@@ -81,10 +81,10 @@ def test_noise_keeps_its_rate(do):
     [
         (("--noise", "gaussian:0.2"), {"arm": ["s0"]}, "cannot be trained for groups"),
         ((), {"arm": ["s0"], "leg": ["s0"]}, "is in the groups 'arm' and 'leg'"),
-        ((), {"arm": ["s9"]}, "The group 'arm' names the feature 's9', which X does"),
+        ((), {"arm": ["s9"]}, "The group 'arm' contains 's9', which is not a feat"),
         ((), {"arm": ["s0"], "leg": []}, "The group 'leg' has no features."),
-        ((), {"arm": "s0"}, "must hold JSON like"),
-        ((), [["s0"]], "must hold JSON like"),
+        ((), {"arm": "s0"}, "must contain JSON such as"),
+        ((), [["s0"]], "must contain JSON such as"),
     ],
 )
 def test_bad_groups(folder, run, options, sensors, sentence):

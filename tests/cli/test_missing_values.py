@@ -116,8 +116,13 @@ def test_a_report_of_it(files, run, tmp_path):
         ("mar:a", 2, "mar:a: 'a' is not a number"),
         ("missing:a=x", 2, "give rates by column as age=0.5"),
         ("missing:a=2", 2, "the rate of a must be in [0, 1]"),
-        ("missing:z=0.2", 1, "Missing.rate names 'z', but there are 'a', 'b', 'c'"),
-        ("columns:z", 1, "names the feature 'z', which X does not have"),
+        (
+            "missing:z=0.2",
+            1,
+            "Missing.rate has a value for 'z', which is not among the names 'a', 'b', "
+            "'c', 'word'.",
+        ),
+        ("columns:z", 1, "contains 'z', which is not a feature of X."),
         ("rain:1", 2, "missing_columns, mar, mnar, outages, like, dropout"),
     ],
 )

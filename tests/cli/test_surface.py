@@ -250,9 +250,9 @@ def test_judging_what_one_has(kind, plain, run, tmp_path, monkeypatch):
 def test_models_from_elsewhere_that_are_none(run, data, tmp_path):
     (tmp_path / "bad.onnx").write_bytes(b"no")
     for name, words in {
-        tmp_path / "bad.onnx": "is no ONNX model",
+        tmp_path / "bad.onnx": "is not an ONNX model",
         "nowhere:model": "cannot be imported",
-        "os:getcwd": "has no predict",
+        "os:getcwd": "is not a model: it has no method predict",
     }.items():
         done = run("evaluate", name, data, "-t", "y")
         assert done.code == 1

@@ -146,6 +146,7 @@ def test_of_copies_the_group_is_worth_what_none_of_them_is():
     found = missing_cost(model, Z, groups={"twins": ["x0", "x1", "x2"]})
     assert found.by_group["twins"].value == pytest.approx(found.cost.value, rel=0.3)
     assert found.groups == {"twins": ["x0", "x1", "x2"]}
+    assert {type(end) for end in found.by_group["twins"]} == {float}
     # one hole alone costs nothing, where the twins are there
     Z = X[1500:].copy()
     Z[:1000, 0] = np.nan
@@ -257,6 +258,7 @@ def test_regressors_without_labelled_rows_know_the_cost_only():
     model.fit(X, X @ [2.0, 1.0, 0, 0, 0])
     found = missing_cost(model, Missing(0.4).sample(X, rng=0))
     assert np.isnan(found.score.value)
+    assert f"{found.score}" == "unknown"
     assert found.cost.value > 0.5
 
 
@@ -321,6 +323,35 @@ def test_a_series_by_a_column_that_the_model_does_not_get():
     assert found.batches["Tue"].cost == tuesday.cost
 
 
+@pytest.mark.parametrize("zone", [None, "Europe/Zurich"])
+def test_batches_by_dates_and_numbers(fitted, zone):
+    Z = Missing(0.3).sample(table(240)[0], rng=0)
+    days = pd.date_range("2024-01-09", periods=12, tz=zone)
+    expected = [f"2024-01-{day:02}" for day in range(9, 21)]
+    by_date = missing_cost(fitted, Z, by=pd.Series(np.repeat(days, 20))[::-1])
+    assert list(by_date.batches) == expected
+    parts = dict(zip(days, np.split(Z[::-1], 12), strict=True))
+    assert list(missing_cost(fitted, parts).batches) == expected
+    hours = pd.Series(np.repeat(pd.date_range("2024-01-09", periods=2, freq="h"), 120))
+    first, second = missing_cost(fitted, Z, by=hours).batches
+    assert first.startswith("2024-01-09T00:00")
+    assert second.startswith("2024-01-09T01:00")
+    by_number = missing_cost(fitted, Z, by=np.repeat(np.arange(12, 0, -1), 20))
+    assert list(by_number.batches) == [str(day) for day in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1.0, np.nan], ["Mon", None], pd.Series(["Mon", None]),
+     pd.to_datetime(pd.Series(["2024-01-01", None])),
+     pd.Series(["Mon", pd.NA], dtype="string")],
+)  # fmt: skip
+def test_rows_without_a_label_are_refused(fitted, labels):
+    X, _ = table(2)
+    with pytest.raises(ValueError, match=r"no label for 1 of 2 rows; .* leave these"):
+        missing_cost(fitted, X, by=labels)
+
+
 def test_arrays_and_frames_tell_the_same(fitted):
     Z = Missing(0.5).sample(table(700, seed=8)[0], rng=0)
     one, other = missing_cost(fitted, Z), missing_cost(fitted, pd.DataFrame(Z))
@@ -349,6 +380,13 @@ def test_what_cannot_work_is_said_in_a_sentence(fitted):
         missing_cost(fitted, X, scoring="r2")
     with pytest.raises(ValueError, match="by='day' is not a column of X"):
         missing_cost(fitted, pd.DataFrame(X), by="day")
+    named = pd.DataFrame(X, columns=list("abcde"))
+    model = AverageOverMissing(LogisticRegression(), "donors").fit(named, y)
+    with pytest.raises(ValueError, match="'a' is also a column of the model; copy it"):
+        missing_cost(model, named, by="a")
+    for nothing, by in (({}, None), (X[:0], [])):
+        with pytest.raises(ValueError, match="no batches"):
+            missing_cost(fitted, nothing, by=by)
     with pytest.raises(ValueError, match="no rows"):
         missing_cost(fitted, X[:0])
 

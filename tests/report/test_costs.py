@@ -50,6 +50,11 @@ def test_a_page_of_its_own_escapes_names(case):
     assert "&lt;b&gt;" in page
     assert "<iron>" not in page
     assert "<script" not in page
+    assert "worth / price" not in page
+    priced = render_cost(found, prices={"<iron>": 1000.0, "age": 0.001})
+    lines = priced.split("worth / price")[1].split("</table>")[0]
+    assert lines.index("<td>age</td>") < lines.index("<td>&lt;iron&gt;</td>")
+    assert f"<td>0.001</td><td>{found.worth['age'] / 0.001:.3g}</td>" in lines
     series = render_cost(missing_cost(model, {"Mon": Z, "Tue": Z}))
     assert "<svg" in series
     assert "Batch by batch" in series

@@ -94,7 +94,8 @@ def test_another_table_is_refused(file, command, folder, run, tmp_path):
     done = run(command, folder / file, tmp_path / "votes.csv", *page)
     assert done.code == 1
     assert done.out == ""
-    assert "not the table of the model: of its 4 columns none is there" in done.err
+    words = "do not belong to this model: of its 4 columns none is there"
+    assert words in done.err
     assert "Traceback" not in done.err
 
 

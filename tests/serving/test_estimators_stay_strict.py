@@ -79,7 +79,7 @@ def test_another_width(model):
         fitted.predict(np.zeros((2, 3)))
 
 
-@pytest.mark.filterwarnings("ignore:Column c of X holds 2, which no training row had")
+@pytest.mark.filterwarnings("ignore:Column c of X holds 2, which did not occur")
 @pytest.mark.parametrize("hole", [False, True])
 def test_numbers_in_a_column_of_text(averaged, hole):
     """It was a raw error about a ufunc."""

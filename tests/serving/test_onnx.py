@@ -715,7 +715,7 @@ REFUSED = {
     ),
     "times": (
         lambda: of_table(AverageOverMissing(TABLES["linear"], "donors"), kg=days()),
-        "Column kg holds times",
+        "Column kg contains times, for which ONNX has no type",
     ),
     "empty text": (
         lambda: of_table(TABLES["linear"], home=["", "flat"] * 60),

@@ -97,7 +97,7 @@ def test_intervals(rng):
         (b"[1, 2]", 400, "must be a record"),
         (b'{"rows": [{"a": 1}], "width": 0.9}', 400, "'width'"),
         (b'[{"a": 1}]' + b" " * 2000, 413, "more than 2,000 bytes"),
-        (b"[" + b'{"a": 1},' * 5 + b'{"a": 1}]', 413, "has 6 rows; 5 are allowed"),
+        (b"[" + b'{"a": 1},' * 5 + b'{"a": 1}]', 413, "6 rows, but only 5 are allowed"),
         (b'[{"x": 1}]', 422, "column"),
         (b"[]", 422, "Rows must be"),
         (b'{"rows": [{"a": 1}], "strict": true}', 422, "'b'"),
@@ -213,6 +213,11 @@ def test_metrics_tell_what_missing_values_cost(served, monkeypatch):
     }
     assert max(by_column, key=by_column.get) == "a"
     assert by_column["a"] == pytest.approx(expected.by_column["a"].value)
+    complete = rows.to_dict("records")
+    assert client.post("/predict", json=complete).status_code == 200
+    found = _gauges(client)
+    for name in "abc":
+        assert found[f'noiseproof_column_missing_cost{{column="{name}"}}'] == 0
 
 
 def test_metrics_of_models_that_do_not_average_tell_no_cost(monkeypatch):

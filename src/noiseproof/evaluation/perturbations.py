@@ -171,6 +171,7 @@ class DeleteGroups(Perturbation):
     A feature in no group is a group of its own.
     """
 
+    name = "delete_groups"
     label = "share of groups replaced by zero (the model is not told)"
     takes_groups = True
     labels: Any = None  # the group of each feature
@@ -188,7 +189,7 @@ class DeleteGroups(Perturbation):
     def check(self, levels: Sequence[float], rows: Container, deleted_as: str) -> None:
         if self.labels is None:
             raise ValueError(
-                "This perturbation needs groups, such as "
+                f"perturb={self.name!r} needs groups, such as "
                 "groups={'arm': ['a', 'b'], 'leg': ['c']}."
             )
         _check_shares(levels, "groups")
@@ -197,6 +198,7 @@ class DeleteGroups(Perturbation):
 class MissingGroups(DeleteGroups):
     """Each group of features of a row is missing (NaN) with probability `level`."""
 
+    name = "missing_groups"
     label = "share of groups missing (NaN)"
     deleted_as = "nan"
 
