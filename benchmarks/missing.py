@@ -1,12 +1,13 @@
-"""Donors against KNNImputer: time, growth, memory, and one row alone.
+"""Donors against KNNImputer: time, growth, memory, one row alone, and costs.
 
     python benchmarks/missing.py
     python benchmarks/missing.py 150    # fewer rows to fill
     python benchmarks/missing.py alone  # single rows: wants a quiet machine
+    python benchmarks/missing.py cost   # missing_cost beside predicting the same rows
 
 Seconds are of processor time, of which a busy machine costs little, except for rows
 alone. Data: MNIST's pixels, half of them missing (the folder NOISEPROOF_DATA); for rows
-alone 20,000 x 30 random ones.
+alone 20,000 x 30 random ones, for costs 10,000 x 50.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sklearn.impute import KNNImputer
 
 from noiseproof import AverageOverMissing
 from noiseproof.conditionals import Donors, JointGaussian
+from noiseproof.evaluation import missing_cost
 
 N, M = 10_000, 1000  # reference rows, and rows to fill
 
@@ -33,6 +35,9 @@ N, M = 10_000, 1000  # reference rows, and rows to fill
 def main() -> None:
     if sys.argv[1:] == ["alone"]:
         alone()
+        return
+    if sys.argv[1:] == ["cost"]:
+        cost()
         return
     X, _, T, _ = mnist()
     m = int(sys.argv[1]) if len(sys.argv) > 1 else M
@@ -100,9 +105,7 @@ def memory(X: Any, Q: Any) -> None:
 def alone() -> None:
     """One row after another with 20,000 x 30 reference rows, beside the plain model."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 5)) @ rng.normal(size=(5, 30))
-    X += rng.normal(size=X.shape)
-    y = (X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
+    X, y = correlated(rng, 20_000, 30)
     Q = np.where(rng.random((500, 30)) < 0.3, np.nan, X[:500])
     plain = HistGradientBoostingClassifier(random_state=0).fit(X, y)
     frozen = FrozenEstimator(plain)
@@ -121,6 +124,31 @@ def alone() -> None:
             times.append(1000 * (time.perf_counter() - start))
         middle, slow = np.quantile(times, [0.5, 0.99])
         print(f"  {name:13} {middle:5.1f} {slow:6.1f} ms")
+
+
+def cost() -> None:
+    """Seconds of `missing_cost`, and of predicting the same rows once."""
+    rng = np.random.default_rng(0)
+    X, y = correlated(rng, 2 * N, 50)
+    boosting = HistGradientBoostingClassifier(random_state=0)
+    model = AverageOverMissing(boosting, "donors", random_state=0).fit(X[:N], y[:N])
+    Q = np.where(rng.random((N, 50)) < 0.3, np.nan, X[N:])
+    model.predict(Q[:200])
+    missing_cost(model, Q[:200])  # compiles
+    print("averaged boosting, 10,000 x 50 training rows, 30 % of the values missing:")
+    for n in (200, 1000, N):
+        rows = Q[:n]
+        predicting = seconds(lambda rows=rows: model.predict(rows))
+        ours = seconds(lambda rows=rows: missing_cost(model, rows))
+        print(f"  {n:6,} rows: predict {predicting:5.2f} s, missing_cost {ours:5.2f} s "
+              f"({ours / predicting:.1f} times)")  # fmt: skip
+
+
+def correlated(rng: Any, n: int, d: int) -> tuple[Any, Any]:
+    """Rows with five common factors, and two classes."""
+    X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, d))
+    X += rng.normal(size=X.shape)
+    return X, (X[:, :3].sum(axis=1) + rng.normal(size=n) > 0).astype(int)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,7 @@ def read(estimator: Any, X: Any, **options: Any) -> Any:
     with naming_other_columns(estimator, X, **options):
         if _stays(estimator, X):
             return _read_foreign(estimator, X, **options)
+        check_times(X)
         check_indices(X)  # first, because changing the format uses the indices
         return canonical(validate_data(estimator, X, **(READ | options)))
 
@@ -138,6 +139,7 @@ def read_training(
     With `in_blocks`, Dask collections stay where they are, and X becomes a design.
     Targets of rows on a device are moved to NumPy, where their classes are found.
     """
+    check_times(X)
     if in_blocks and is_lazy(X):
         from noiseproof._rows.blocks import labels_of, numbers_of
 
@@ -147,15 +149,14 @@ def read_training(
             return rows, rows.column(y, "y", numbers, np.float64)
         return rows, rows.column(y, "y", labels_of, object)
     y = host(y)
-    if getattr(getattr(y, "dtype", None), "kind", "") == "O":  # else errors name y
+    if y is not None:  # else scikit-learn says that it is required
         check_targets(y)
     if _stays(estimator, X):
         X = _read_foreign(estimator, X)
         _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
         return X, y
     check_indices(X)
-    with naming_times(X):
-        X, y = validate_data(estimator, X, y, **(READ | options))
+    X, y = validate_data(estimator, X, y, **(READ | options))
     return canonical(X), y
 
 
@@ -165,14 +166,22 @@ def naming_times(X: Any) -> Iterator[None]:
     try:
         yield
     except TypeError as error:
-        dtypes = X.dtypes.items() if hasattr(X, "iloc") else ()
-        names = [str(name) for name, dtype in dtypes if dtype.kind in "Mm"]
-        if not names:
-            raise
-        raise TypeError(
-            f"Column {names[0]!r} of X holds times, which are no numbers; turn them "
-            "into numbers, such as days since some date, or leave the column out."
-        ) from error
+        check_times(X, error)
+        raise
+
+
+def check_times(X: Any, cause: Exception | None = None) -> None:
+    """Raise an error if X holds times, which scikit-learn may read as nanoseconds."""
+    dtypes = [(0, getattr(X, "dtype", None))]
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        dtypes = zip(map(str, X.columns), X.dtypes, strict=True)
+    for name, dtype in dtypes:
+        temporal = getattr(dtype, "is_temporal", bool)  # a method of polars
+        if getattr(dtype, "kind", None) in ("M", "m") or temporal():
+            raise TypeError(
+                f"Column {name!r} of X holds times, which are no numbers; turn them "
+                "into numbers, such as days since some date, or leave the column out."
+            ) from cause
 
 
 def check_targets(y: Any) -> None:
@@ -184,7 +193,7 @@ def check_targets(y: Any) -> None:
         missing = np.array([any(isinstance(cell, none) or cell != cell for cell in row)
                             for row in listed], dtype=bool)  # fmt: skip
     else:
-        missing = np.any((y != y).reshape(len(y), -1), axis=1)
+        missing = np.atleast_2d((y != y).T).any(axis=0)
     if missing.any():
         raise ValueError(
             f"y is missing in {missing.sum()} of {len(y)} rows, first in row "

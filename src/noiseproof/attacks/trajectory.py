@@ -24,7 +24,7 @@ class Trajectory(Attack):
     """Move each row along the curve x + t x' + t² x'' + ... to the worst t.
 
     The difference of the scores of two classes is a polynomial in t. Its minimum over
-    |t| <= span is at an end of the range or where the derivative is zero. All these
+    -span <= t <= span is at an end or where the derivative is zero. All these
     points are tried. They are found as eigenvalues of the companion matrix. (This is
     the semidefinite case of Teo et al. 2008, section 4.) Missing values (NaN) of a row
     that moves count as zero.

@@ -93,6 +93,12 @@ def cost(
     from noiseproof.evaluation import missing_cost
 
     check_output(output, model, *data, groups, costs, calibration)
+    series = by is not None or len(data) > 1
+    if costs is not None and series and output is not None and output.suffix == ".csv":
+        raise typer.BadParameter(
+            "The CSV file of a series has a row for each batch and none for columns, "
+            "so it cannot show --costs; write an HTML page instead (-o cost.html)."
+        )
     prices, sensors = _prices(costs), read_groups(groups)
     saved = open_model(model)
     batches, labels = _batches(saved, data, by, target or saved.notes.get("target"))
@@ -107,18 +113,22 @@ def cost(
         calibration=labelled,
         random_state=seed,
     )
-    parts = list(getattr(found, "batches", {"": found}).values())
-    rates = _rates_in_training(saved, parts[-1])
-    table = _table(parts[-1], rates, prices)
+    parts = getattr(found, "batches", {data[0].name: found})
+    last = list(parts.values())[-1]
+    rates = _rates_in_training(saved, last)
+    table = _table(last, rates, prices)
     if output is not None:
-        _write(found, table, output)
+        _write(found, table, prices, output)
     if json:
-        show_json([_as_dict(part, rates, prices) for part in parts])
+        show_json([
+            {"batch": name, **_as_dict(part, rates, prices)}
+            for name, part in parts.items()
+        ])  # fmt: skip
     else:
-        _say(found, parts[-1], table)
-    for one in parts[-1].warnings:
+        _say(found, last, table)
+    for one in last.warnings:
         note(f"Warning: {one}")
-    cost = parts[-1].cost
+    cost = last.cost
     if fail_above is not None and cost.value > fail_above:
         note(
             f"Alarm: missing values cost {cost:.3f}, which is more than {fail_above:g}."
@@ -126,7 +136,7 @@ def cost(
         raise typer.Exit(_ALARM)
 
 
-def _write(found: Any, table: Any, output: Path) -> None:
+def _write(found: Any, table: Any, prices: dict[str, float], output: Path) -> None:
     """Write an HTML page, or a CSV file: of the batches if there are several."""
     from noiseproof.cli.output import note, write_csv
     from noiseproof.io import atomic_write
@@ -136,7 +146,7 @@ def _write(found: Any, table: Any, output: Path) -> None:
         write_csv(found.to_dict() if hasattr(found, "batches") else table, output)
     else:
         with atomic_write(output) as file:
-            file.write(render_cost(found).encode())
+            file.write(render_cost(found, prices=prices).encode())
     note(f"Written to {output}")
 
 
@@ -148,6 +158,7 @@ def _say(found: Any, last: Any, table: Any) -> None:
         series = found.to_dict()
         _show({name: series[name] for name in _SERIES})
         say(f"The last batch, {list(found.batches)[-1]}:")
+    say(f"{last._title()}.")
     say("For each column: the share of values missing today and in training, what they")
     say("cost, with a 95% interval (low, high), and what one missing value is worth:")
     _show(table, _SHOWN)
@@ -168,7 +179,12 @@ def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
         if by is not None:
             if by not in getattr(X, "columns", ()):
                 raise ValueError(f"--by: {path} has no column {by!r}.")
-            labels = X[by].astype(str).to_numpy()
+            if saved.served is not None and by in saved.served.names:
+                raise ValueError(
+                    f"--by: {by!r} is also a column of the model; copy it under "
+                    "another name, and pass that name."
+                )
+            labels = X[by]
             X = X.drop(columns=by)
         if target in getattr(X, "columns", ()):
             X = X.drop(columns=target)
@@ -290,7 +306,10 @@ def _as_dict(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, Any]
             for name in ("score", "complete_score", "cost")
         },
         "columns": _table(found, rates, prices),
-        "groups": {name: _ends(one) for name, one in found.by_group.items()},
+        "groups": {
+            name: {**_ends(one), "columns": found.groups[name]}
+            for name, one in found.by_group.items()
+        },
         "verdict": found.verdict,
         "warnings": list(found.warnings),
     }

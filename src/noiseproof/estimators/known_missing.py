@@ -14,8 +14,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
+from noiseproof._pipelines import unwrap
 from noiseproof._private import check_parameters
-from noiseproof._rows import READ, check_targets, naming_other_columns
+from noiseproof._rows import READ, check_targets, check_times, naming_other_columns
 from noiseproof.conditionals import holes
 from noiseproof.estimators.dropout_logistic import DropoutLogisticRegression
 from noiseproof.estimators.meta import Delegator, passed_weights
@@ -31,6 +32,8 @@ class TableDelegator(Delegator):
 
     def _read(self, X: Any, *, reset: bool, **target: Any) -> Any:
         """Validated X, or X and y. A data frame stays as it is, the rest are floats."""
+        if not hasattr(X, "columns") or _takes_numbers(self._base()):
+            check_times(X)
         with naming_other_columns(self, X, reset):
             return self._validated(X, reset=reset, **target)
 
@@ -71,6 +74,16 @@ class TableDelegator(Delegator):
         """
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+
+def _takes_numbers(base: Any) -> bool:
+    """Return whether an estimator turns tables into numbers without looking at types.
+
+    Those of scikit-learn do, unless a step or another estimator sees the table first.
+    """
+    steps, last = unwrap(base)
+    composed = steps or hasattr(last, "estimator") or hasattr(last, "estimators")
+    return not composed and type(last).__module__.startswith("sklearn.")
 
 
 @shared_docs

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +40,7 @@ _ASKED = 2000  # rows whose groups are filled to see what they are worth
 _REFITTED = 4 / 3
 _PERIODS = 40  # of a series, at most
 _ENDS = ("low", "high")
+_MIDNIGHT = re.compile(r"[ T]00:00(:00(\.0+)?)?([+-]\d\d:\d\d)?$")
 _NAMES = {
     "accuracy": "accuracy",
     "log_loss": "log-loss",
@@ -67,7 +70,9 @@ class Estimate(NamedTuple):
     high: float
 
     def __format__(self, spec: str) -> str:
-        """Format as "0.82 (0.79 to 0.85)"."""
+        """Format as "0.82 (0.79 to 0.85)", and NaN as "unknown"."""
+        if np.isnan(self.value):
+            return "unknown"
         value, low, high = (format(float(part), spec or ".3f") for part in self)
         return f"{value} ({low} to {high})"
 
@@ -264,8 +269,9 @@ def missing_cost(
         columns add up to less than half of the total.
     by : str or array-like of shape (n_samples,), default=None
         How to split X into a series of batches: the name of a column of a data frame,
-        such as a date, which is not passed to the model; or a label for each row. If
-        there are more than 40 different labels, they are merged into 40 periods.
+        such as a date, which is not passed to the model; or a label for each row.
+        Numbers and dates are sorted as such. If there are more than 40 different
+        labels, they are merged into 40 periods.
     calibration : tuple of X and y, default=None
         Labelled rows on which the model was not trained. None means the training rows
         that the model has held out.
@@ -300,8 +306,10 @@ def missing_cost(
     >>> found.cost.low < found.complete_score.value - found.score.value
     True
     """
-    batches = _batches(X, by)
+    batches = _batches(model, X, by)
     if batches is not None:
+        if not batches:
+            raise ValueError("X has no batches; pass at least one table with rows.")
         options = {"scoring": scoring, "groups": groups, "calibration": calibration}
         options |= {"max_rows": max_rows, "random_state": random_state}
         found: Any = {n: missing_cost(model, part, **options) for n, part in batches}
@@ -448,8 +456,8 @@ class _Batch:
             gain = scale * self._gain_of(rows, columns)
             share = len(touched) / n
             reach = WIDTH * share * gain.std() / np.sqrt(len(gain))
-            mean = share * float(gain.mean())
-            found[name] = Estimate(mean, mean - reach, mean + reach)
+            mean = share * gain.mean()
+            found[name] = Estimate(*map(float, (mean, mean - reach, mean + reach)))
         return dict(sorted(found.items(), key=lambda item: -item[1].value))
 
     def _gain_of(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
@@ -516,15 +524,20 @@ def _size(item: tuple[str, Estimate]) -> float:
     return item[1].value
 
 
-def _batches(X: Any, by: Any) -> list[tuple[str, Any]] | None:
+def _batches(model: Any, X: Any, by: Any) -> list[tuple[str, Any]] | None:
     """Names and tables of several batches; None if there is only one."""
     if isinstance(X, Mapping):
-        return [(str(name), part) for name, part in X.items()]
+        return list(zip(_names(X), X.values(), strict=True))
     if by is None:
         return None
     if isinstance(by, str):
         if not hasattr(X, "columns") or by not in X.columns:
             raise ValueError(f"by={by!r} is not a column of X.")
+        if by in getattr(model, "feature_names_in_", ()):
+            raise ValueError(
+                f"by={by!r} is also a column of the model; copy it under another name, "
+                "and pass that name."
+            )
         labels = np.asarray(X[by])
         X = X.drop(by) if hasattr(X, "iter_columns") else X.drop(columns=by)
     else:
@@ -534,10 +547,29 @@ def _batches(X: Any, by: Any) -> list[tuple[str, Any]] | None:
             f"by must have one label for each of the {X.shape[0]} rows; got the shape "
             f"{labels.shape}."
         )
+    if missing := sum(map(_is_missing, labels)):
+        raise ValueError(
+            f"by has no label for {missing:,} of {len(labels):,} rows; fill in their "
+            "labels, or leave these rows out."
+        )
     kinds, which = np.unique(labels, return_inverse=True)
     if len(kinds) > _PERIODS:
         which = which * _PERIODS // len(kinds)
+    parts = [np.flatnonzero(which == i) for i in np.unique(which)]
+    names = _names([labels[rows].min() for rows in parts])
     return [
-        (str(labels[rows].min()), _safe_indexing(X, rows))
-        for rows in (np.flatnonzero(which == i) for i in np.unique(which))
+        (name, _safe_indexing(X, rows)) for name, rows in zip(names, parts, strict=True)
     ]
+
+
+def _is_missing(label: Any) -> bool:
+    return not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>")
+
+
+def _names(labels: Iterable[Any]) -> list[str]:
+    """Labels as text; dates without the time of day if it is midnight for all."""
+    found = list(labels)
+    names = list(map(str, found))
+    dates = all(isinstance(label, datetime | np.datetime64) for label in found)
+    midnight = all(map(_MIDNIGHT.search, names))
+    return [name[:10] for name in names] if dates and midnight else names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from noiseproof._docs import shared_docs
@@ -11,7 +12,9 @@ from noiseproof.report.page import asset, environment
 
 @shared_docs
 def render_cost(
-    cost: MissingCost | MissingCostSeries, title: str = "What missing values cost"
+    cost: MissingCost | MissingCostSeries,
+    title: str = "What missing values cost",
+    prices: Mapping[str, float] | None = None,
 ) -> str:
     """Write a page about estimated costs. It needs Jinja2.
 
@@ -21,6 +24,9 @@ def render_cost(
         From `noiseproof.evaluation.missing_cost`.
     title : str, default="What missing values cost"
         Headline of the page.
+    prices : mapping of str to float, default=None
+        Price of finding out a missing value, by column. Other columns have price 1. If
+        given, the page shows what a missing value is worth for its price.
 
     Returns
     -------
@@ -47,7 +53,10 @@ def render_cost(
     return page.render(
         title=title,
         series=_html(cost) if len(batches) > 1 else "",
-        batches={name: (one, _html(one)) for name, one in batches.items()},
+        batches={
+            name: (one, _html(one), _by_price(one, prices))
+            for name, one in batches.items()
+        },
         style=asset("style.css"),
     ).lstrip()
 
@@ -57,3 +66,14 @@ def _html(found: Any) -> Any:
     from markupsafe import Markup
 
     return Markup(found._repr_html_())
+
+
+def _by_price(
+    found: MissingCost, prices: Mapping[str, float] | None
+) -> list[tuple[str, float, float, float]]:
+    """Column, worth of a value, price and worth / price, the best purchase first."""
+    if not prices:
+        return []
+    priced = ((name, w, prices.get(name, 1.0)) for name, w in found.worth.items())
+    rows = [(name, worth, price, worth / price) for name, worth, price in priced]
+    return sorted(rows, key=lambda row: -row[-1])

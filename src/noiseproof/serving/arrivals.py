@@ -42,7 +42,7 @@ def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
             place = mappings.index(False)
             raise RowsError(
                 f"Row {place} must be a dictionary from columns to values, as other "
-                "rows are."
+                f"rows are; got {type(rows[place]).__name__}."
             )
     return _positioned(rows, names)
 

@@ -104,8 +104,8 @@ def _plain_steps(step: Any) -> list[Any]:
     if step.coerced_:
         names = ", ".join(repr(name) for name, *_ in step.coerced_)
         warnings.warn(
-            "scikit-learn has no class that coerces text to numbers: pass numbers, "
-            f"with NaN for missing values, in {names} of the plain model.",
+            "scikit-learn has no class that coerces text to numbers, so the plain "
+            f"model needs numbers in {names}, with NaN for missing values.",
             stacklevel=3,
         )
     zeros = SimpleImputer(strategy="constant", fill_value=0.0, keep_empty_features=True)

@@ -413,8 +413,8 @@ def _known(
     absent = [str(name) for name in names if str(name) not in found]
     if absent:
         raise ValueError(
-            f"reference lacks the columns {_quoted(absent)}, on which the model was "
-            "fitted; pass the training table."
+            f"reference lacks the column{'s' * (len(absent) > 1)} {_quoted(absent)}, "
+            "on which the model was fitted; pass the training table."
         )
     return [found[str(name)] for name in names]
 

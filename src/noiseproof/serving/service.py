@@ -130,7 +130,7 @@ def http_app(
             Route("/metrics", service.metrics),
         ],
         exception_handlers={HTTPException: _refusal, Exception: _failure},
-        middleware=[Middleware(_Counting, service.counters)],
+        middleware=[Middleware(_Counting, counters=service.counters)],
     )
 
 
@@ -413,6 +413,7 @@ class _Metrics:
             "column_missing_cost", f"Cost of a column's missing values {what}.",
             ["column"],
         )  # fmt: skip
+        self._costly: set[str] = set()
         self._window = now("window_rows", "Rows used to estimate costs.")
         self._doubts = now(
             "missing_cost_warnings", "Number of reasons to doubt the estimated costs."
@@ -424,9 +425,10 @@ class _Metrics:
             return
         for name, gauge in self._estimates.items():
             gauge.labels(found.scoring).set(getattr(found, name).value)
-        self._by_column.clear()
-        for column, one in found.by_column.items():
-            self._by_column.labels(column).set(one.value)
+        costs = {name: one.value for name, one in found.by_column.items()}
+        self._costly.update(found.missing_before, costs)
+        for column in self._costly:  # several workers cannot remove a column
+            self._by_column.labels(column).set(costs.get(column, 0.0))
         self._window.set(found.n_rows)
         self._doubts.set(len(found.warnings))
 

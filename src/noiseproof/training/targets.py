@@ -45,9 +45,7 @@ def task_of(y: Any) -> str:
     """
     y = np.asarray(y)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # about many classes, which is the question here
+        warnings.simplefilter("ignore")  # about many classes
         kind = type_of_target(y)
     if kind not in ("binary", "multiclass"):
         return "regression"
