@@ -115,6 +115,11 @@ def test_the_last_batch_is_the_one_with_the_largest_number(run, place):
     found = json.loads(done.out)
     assert [one["batch"] for one in found] == [str(day) for day in range(1, 13)]
     assert found[-1]["columns"]["today"] == [1.0, 1.0, 1.0]
+    rows["date"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rows.day // 7, "D")
+    rows.to_parquet(place / "days.parquet")
+    done = run(*words[:2], place / "days.parquet", "--by", "date", "--json")
+    batches = [one["batch"] for one in json.loads(done.out)]
+    assert batches == ["2024-01-01", "2024-01-02"]
     rows.day = rows.day.where(rows.index > 6)
     rows.to_csv(place / "days.csv", index=False)
     done = run(*words)

@@ -332,6 +332,8 @@ def test_batches_by_dates_and_numbers(fitted, zone):
     assert list(by_date.batches) == expected
     parts = dict(zip(days, np.split(Z[::-1], 12), strict=True))
     assert list(missing_cost(fitted, parts).batches) == expected
+    named = {str(day): part for day, part in parts.items()}
+    assert list(missing_cost(fitted, named).batches) == list(named)
     hours = pd.Series(np.repeat(pd.date_range("2024-01-09", periods=2, freq="h"), 120))
     first, second = missing_cost(fitted, Z, by=hours).batches
     assert first.startswith("2024-01-09T00:00")

@@ -93,12 +93,8 @@ def cost(
     from noiseproof.evaluation import missing_cost
 
     check_output(output, model, *data, groups, costs, calibration)
-    series = by is not None or len(data) > 1
-    if costs is not None and series and output is not None and output.suffix == ".csv":
-        raise typer.BadParameter(
-            "The CSV file of a series has a row for each batch and none for columns, "
-            "so it cannot show --costs; write an HTML page instead (-o cost.html)."
-        )
+    if costs is not None and (by is not None or len(data) > 1):
+        _check_has_columns(output)
     prices, sensors = _prices(costs), read_groups(groups)
     saved = open_model(model)
     batches, labels = _batches(saved, data, by, target or saved.notes.get("target"))
@@ -120,10 +116,7 @@ def cost(
     if output is not None:
         _write(found, table, prices, output)
     if json:
-        show_json([
-            {"batch": name, **_as_dict(part, rates, prices)}
-            for name, part in parts.items()
-        ])  # fmt: skip
+        show_json([_as_dict(name, part, rates, prices) for name, part in parts.items()])
     else:
         _say(found, last, table)
     for one in last.warnings:
@@ -134,6 +127,15 @@ def cost(
             f"Alarm: missing values cost {cost:.3f}, which is more than {fail_above:g}."
         )
         raise typer.Exit(_ALARM)
+
+
+def _check_has_columns(output: Path | None) -> None:
+    """Raise an error if the result of a series is written without its columns."""
+    if output is not None and output.suffix == ".csv":
+        raise typer.BadParameter(
+            "The CSV file of a series has a row for each batch and none for columns, "
+            "so it cannot show --costs; write an HTML page instead (-o cost.html)."
+        )
 
 
 def _write(found: Any, table: Any, prices: dict[str, float], output: Path) -> None:
@@ -296,9 +298,12 @@ def _ends(estimate: Any) -> dict[str, float]:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
-def _as_dict(found: Any, rates: Any, prices: dict[str, float]) -> dict[str, Any]:
+def _as_dict(
+    batch: str, found: Any, rates: Any, prices: dict[str, float]
+) -> dict[str, Any]:
     """The whole result for one batch, for JSON."""
     return {
+        "batch": batch,
         "scoring": found.scoring,
         "rows": found.n_rows,
         **{

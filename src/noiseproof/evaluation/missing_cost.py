@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ _ASKED = 2000  # rows whose groups are filled to see what they are worth
 _REFITTED = 4 / 3
 _PERIODS = 40  # of a series, at most
 _ENDS = ("low", "high")
-_MIDNIGHT = re.compile(r"[ T]00:00(:00(\.0+)?)?([+-]\d\d:\d\d)?$")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d([ T]00:00(:00(\.0+)?)?([+-]\d\d:\d\d)?)?")
 _NAMES = {
     "accuracy": "accuracy",
     "log_loss": "log-loss",
@@ -527,7 +526,8 @@ def _size(item: tuple[str, Estimate]) -> float:
 def _batches(model: Any, X: Any, by: Any) -> list[tuple[str, Any]] | None:
     """Names and tables of several batches; None if there is only one."""
     if isinstance(X, Mapping):
-        return list(zip(_names(X), X.values(), strict=True))
+        words = all(isinstance(name, str) for name in X)
+        return list(zip(X if words else _names(X), X.values(), strict=True))
     if by is None:
         return None
     if isinstance(by, str):
@@ -568,8 +568,5 @@ def _is_missing(label: Any) -> bool:
 
 def _names(labels: Iterable[Any]) -> list[str]:
     """Labels as text; dates without the time of day if it is midnight for all."""
-    found = list(labels)
-    names = list(map(str, found))
-    dates = all(isinstance(label, datetime | np.datetime64) for label in found)
-    midnight = all(map(_MIDNIGHT.search, names))
-    return [name[:10] for name in names] if dates and midnight else names
+    names = list(map(str, labels))
+    return [name[:10] for name in names] if all(map(_DAY.fullmatch, names)) else names
