@@ -105,7 +105,9 @@ def test_infinite_or_missing_targets(model, value, rng, no_work):
     X, y = dataset(model, rng)
     y = y.astype(float)
     y[3] = value
-    with pytest.raises(ValueError, match=r"Input y contains|label type"):
+    missing = "y is missing in 1 of 40 rows, first in row 3"
+    words = missing if np.isnan(value) else "Input y contains|label type"
+    with pytest.raises(ValueError, match=words):
         clone(model).fit(X, y)
 
 

@@ -9,9 +9,16 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from noiseproof import AverageOverMissing, DropoutLogisticRegression, ReducedModels
+from noiseproof import (
+    AverageOverMissing,
+    ConformalRegressor,
+    DropoutLogisticRegression,
+    DropoutRidge,
+    PartitionEnsemble,
+    ReducedModels,
+)
 from noiseproof.estimators import ESTIMATORS
 from noiseproof.serving import Served
 from noiseproof.tables import TableEncoder
@@ -131,6 +138,51 @@ def test_times_among_the_features(model):
         model.fit(rows, Y)
 
 
+DAYS = np.datetime64("2024-01-01", "us") + np.arange(N).astype("timedelta64[D]")
+ONLY_TIMES = {
+    "times": pd.DataFrame({"a": DAYS}),
+    "with a time zone": pd.DataFrame({"a": pd.Series(DAYS).dt.tz_localize("UTC")}),
+    "durations": pd.DataFrame({"a": DAYS - DAYS[0]}),
+    "polars": pl.DataFrame({"a": DAYS}),
+    "array": DAYS[:, None],
+}
+
+
+@pytest.mark.parametrize("times", ONLY_TIMES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        AverageOverMissing(HistGradientBoostingClassifier()),
+        ConformalRegressor(LinearRegression()),
+        DropoutLogisticRegression(),
+        PartitionEnsemble(LogisticRegression()),
+        ReducedModels(LogisticRegression()),
+    ],
+    ids=str,
+)
+def test_nothing_but_times(model, times):
+    """They were read as nanoseconds."""
+    rows, y = ONLY_TIMES[times], np.arange(N) % 2
+    name = 0 if times == "array" else "a"
+    words = f"Column {name!r} of X holds times, which are no numbers"
+    with pytest.raises(TypeError, match=words):
+        model.fit(rows, y)
+    numbers = X[["a"]]
+    fitted = model.fit(numbers.to_numpy() if times == "array" else numbers, y)
+    with pytest.raises(TypeError, match=words):
+        fitted.predict(rows)
+
+
+def test_a_step_may_turn_times_into_numbers():
+    def days(rows):
+        return (rows - DAYS[0]) / np.timedelta64(1, "D")
+
+    rows = ONLY_TIMES["times"]
+    base = make_pipeline(FunctionTransformer(days), LogisticRegression())
+    model = AverageOverMissing(base, "donors").fit(rows, np.arange(N) >= N // 2)
+    assert model.predict(rows[::59]).tolist() == [False, True]
+
+
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA])
 @pytest.mark.parametrize(
     "model",
@@ -152,8 +204,10 @@ def test_a_missing_quantity_is_named():
     y[[3, 5]] = np.nan
     model = AverageOverMissing(LinearRegression())
     for rows in (X[["a", "b"]], X[["a", "b"]].to_numpy()):
-        with pytest.raises(ValueError, match="y is missing in 2 of 60 rows, first in"):
-            model.fit(rows, y)
+        for one in (model, DropoutRidge(), DropoutLogisticRegression()):
+            for targets in (y, y.tolist(), pd.Series(y)):
+                with pytest.raises(ValueError, match="y is missing in 2 of 60 rows, f"):
+                    one.fit(rows, targets)
         with pytest.raises(ValueError, match="y is missing in 2 of 60 rows"):
             model.fit(rows, np.column_stack([y, y]))
 

@@ -176,12 +176,17 @@ def check_times(X: Any, cause: Exception | None = None) -> None:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         dtypes = zip(map(str, X.columns), X.dtypes, strict=True)
     for name, dtype in dtypes:
-        temporal = getattr(dtype, "is_temporal", bool)  # a method of polars
-        if getattr(dtype, "kind", None) in ("M", "m") or temporal():
+        if _is_temporal(dtype):
             raise TypeError(
                 f"Column {name!r} of X holds times, which are no numbers; turn them "
                 "into numbers, such as days since some date, or leave the column out."
             ) from cause
+
+
+def _is_temporal(dtype: Any) -> bool:
+    if hasattr(dtype, "is_temporal"):  # of polars
+        return bool(dtype.is_temporal())
+    return getattr(dtype, "kind", None) in ("M", "m")
 
 
 def check_targets(y: Any) -> None:
@@ -196,7 +201,7 @@ def check_targets(y: Any) -> None:
         missing = np.atleast_2d((y != y).T).any(axis=0)
     if missing.any():
         raise ValueError(
-            f"y is missing in {missing.sum()} of {len(y)} rows, first in row "
+            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
             f"{missing.argmax()}; leave these rows out."
         )
 
