@@ -224,7 +224,7 @@ def test_rows_are_read_once():
 
 
 NONSENSE = {
-    "no rows": ([], "got an empty list"),
+    "no rows": ([], "There are no rows to predict"),
     "no rows in a frame": (NEW[:0], "There are no rows"),
     "a text": ("age", "got str"),
     "a number": (3.0, "got float"),

@@ -99,7 +99,7 @@ def test_intervals(rng):
         (b'[{"a": 1}]' + b" " * 2000, 413, "more than 2,000 bytes"),
         (b"[" + b'{"a": 1},' * 5 + b'{"a": 1}]', 413, "6 rows, but only 5 are allowed"),
         (b'[{"x": 1}]', 422, "column"),
-        (b"[]", 422, "Rows must be"),
+        (b"[]", 422, "There are no rows to predict"),
         (b'{"rows": [{"a": 1}], "strict": true}', 422, "'b'"),
         (b'{"rows": [{"a": 1}], "interval": 0.9}', 422, "interval"),
         (b'{"rows": [{"a": 1}], "interval": "wide"}', 400, "interval"),
@@ -114,9 +114,15 @@ def test_a_bad_request_gets_one_sentence(client, body, status, words):
 
 
 def test_unknown_paths_and_methods(client):
-    assert client.get("/nowhere").status_code == 404
-    assert client.get("/predict").status_code == 405
-    assert "error" in client.get("/nowhere").json()
+    answers = {path: client.get(path) for path in ("/nowhere", "/predict")}
+    answers["/health"] = client.post("/health")
+    assert [answer.status_code for answer in answers.values()] == [404, 405, 405]
+    assert [answer.json()["error"] for answer in answers.values()] == [
+        "This path does not exist; use /predict, /contract, /health or /metrics.",
+        "/predict does not answer GET; use POST.",
+        "/health does not answer POST; use GET or HEAD.",
+    ]
+    assert answers["/predict"].headers["allow"] == "POST"
 
 
 def test_health_and_contract(client, served):

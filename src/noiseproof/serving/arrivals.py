@@ -10,6 +10,9 @@ import numpy as np
 from noiseproof._rows import density
 
 
+NO_ROWS = "There are no rows to predict."
+
+
 class RowsError(ValueError):
     """Error for rows that a served model cannot predict; it says what to change.
 
@@ -34,7 +37,9 @@ def arranged(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
         return columns, rows.num_rows if hasattr(rows, "num_rows") else len(rows)
     if isinstance(rows, Mapping):
         return _listed(rows)
-    if isinstance(rows, Sequence) and not isinstance(rows, str) and len(rows):
+    if isinstance(rows, Sequence) and not isinstance(rows, str):
+        if not len(rows):
+            raise RowsError(NO_ROWS)
         mappings = [isinstance(row, Mapping) for row in rows]
         if all(mappings):
             return _recorded(rows, names)
@@ -137,7 +142,7 @@ def _positioned(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
 
 def _described(rows: Any) -> str:
     if isinstance(rows, Sequence) and not isinstance(rows, str):
-        return "an empty list" if not len(rows) else "a list of something else"
+        return "a list of something else"
     shape = getattr(rows, "shape", None)
     kind = type(rows).__name__
     return f"{kind} of shape {shape}" if shape is not None else kind

@@ -15,7 +15,7 @@ from noiseproof._pipelines import has_intervals, intervals_of
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
 from noiseproof.serving.absence import sample_size, with_costs
-from noiseproof.serving.arrivals import RowsError, arranged
+from noiseproof.serving.arrivals import NO_ROWS, RowsError, arranged
 from noiseproof.serving.cells import is_missing
 from noiseproof.serving.columns import Column, Reading, summarised
 from noiseproof.serving.contracts import contract_of, schema_of
@@ -296,7 +296,7 @@ class Served:
         extra = [name for name in given if name not in known]
         self._refuse_others(len(there), extra, extra_removed)
         if not n:
-            raise RowsError("There are no rows to predict.")
+            raise RowsError(NO_ROWS)
         readings = list(self._readings(given, n))
         notes = list(notes_on(self.columns, readings, given, extra))
         X = self._assembled([reading.values for reading in readings])

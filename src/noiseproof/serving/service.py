@@ -82,8 +82,9 @@ def http_app(
     The body of `/predict` is a record (a JSON object with a value for each column), a
     list of records, or `{"rows": records, "interval": 0.9, "strict": false}`. `null`
     and omitted columns are missing values. An error is `{"error": sentence}`, with
-    status 400 (not JSON, or not records), 408 (the body came too slowly), 413 (the body
-    is too long), 422 (the model refuses the rows), 503 (no answer in time), or 500.
+    status 400 (not JSON, or not records), 404 (no such path), 405 (another method), 408
+    (the body came too slowly), 413 (the body is too long), 422 (the model refuses the
+    rows), 503 (no answer in time), or 500.
 
     Parameters
     ----------
@@ -492,7 +493,16 @@ def _described(note: Note) -> dict[str, Any]:
 
 async def _refusal(request: Request, error: Any) -> Response:
     """Answer a bad request with one sentence."""
-    return _JSON({"error": error.detail}, error.status_code, error.headers)
+    sentence = error.detail
+    if error.status_code == 404:
+        *paths, last = _PATHS
+        sentence = f"This path does not exist; use {', '.join(paths)} or {last}."
+    elif error.status_code == 405:
+        methods = " or ".join(sorted(error.headers["Allow"].split(", ")))
+        sentence = (
+            f"{request.url.path} does not answer {request.method}; use {methods}."
+        )
+    return _JSON({"error": sentence}, error.status_code, error.headers)
 
 
 async def _failure(request: Request, error: Exception) -> Response:
