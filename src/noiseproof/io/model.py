@@ -112,8 +112,8 @@ def save(
     name, kept = type(model).__name__, kept_rows(model)
     if kept and not rows:
         raise ValueError(
-            f"{name} cannot be saved with rows=False: {kept} contains rows of the "
-            "training data."
+            f"{name} cannot be saved with rows=False: it contains rows of the training "
+            f"data, as {kept}."
         )
     header = {"noiseproof": __version__, _ROWS: kept is not None, "notes": notes or {}}
     try:
