@@ -3,8 +3,8 @@
     python docs/make_choosing.py
 
 `noiseproof reproduce beyond --full` writes beyond.csv, `noiseproof reproduce harms
---full` writes harms.csv, and `benchmarks/recommend.py` writes recommend.csv. What
-stands between the marks in docs/choosing.md is replaced; the sentences around it are
+--full` writes harms.csv, `noiseproof reproduce vanishing --full` writes vanishing.csv,
+and `benchmarks/recommend.py` writes recommend.csv. What stands between the marks in docs/choosing.md is replaced; the sentences around it are
 written by hand.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))  # experiments are beside the package, not in it
 
+from docs.make_picture import LINES, relative_errors  # noqa: E402
 from experiments.beyond import (  # noqa: E402
     ALONE,
     AUTO,
@@ -39,6 +40,8 @@ COUNTS_END = "<!-- to here, counts -->\n"
 HARMS = HERE / "results" / "harms.csv"
 HARMS_START = "<!-- from harms.csv -->\n"
 HARMS_END = "<!-- to here, from harms.csv -->\n"
+VANISHING_START = "<!-- from vanishing.csv -->\n"
+VANISHING_END = "<!-- to here, from vanishing.csv -->\n"
 _WIDE = "mnist"  # has fewer methods, so its means would not compare
 _NAMES = {
     "mean": "filled by means",
@@ -146,6 +149,18 @@ def short() -> str:
     return "\n".join([*lines, ""])
 
 
+def vanishing() -> str:
+    """Errors relative to retraining, by share of the columns that are gone."""
+    found = relative_errors()
+    shares = found["mean fill"]
+    head = " | ".join(f"{100 * share:g} % gone" for share in shares)
+    lines = [f"| | {head} |", "|---" * (1 + len(shares)) + "|"]
+    for method, (label, *_) in LINES.items():
+        cells = [f"{found[method][share]:.2f}" for share in shares]
+        lines.append(f"| {' | '.join([label, *cells])} |")
+    return "\n".join([*lines, ""])
+
+
 def harms() -> str:
     """Test errors on spambase, by what happens to the features."""
     with HARMS.open(encoding="utf-8", newline="") as file:
@@ -203,6 +218,7 @@ def replaced(text: str, start: str, end: str, new: str) -> str:
 if __name__ == "__main__":
     page = replaced(PAGE.read_text(encoding="utf-8"), START, END, shown())
     page = replaced(page, SHORT_START, SHORT_END, short())
+    page = replaced(page, VANISHING_START, VANISHING_END, vanishing())
     page = replaced(page, HARMS_START, HARMS_END, harms())
     table_of_races, counts_of_races = races()
     page = replaced(page, RACES_START, RACES_END, table_of_races)
