@@ -176,17 +176,12 @@ def check_times(X: Any, cause: Exception | None = None) -> None:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         dtypes = zip(map(str, X.columns), X.dtypes, strict=True)
     for name, dtype in dtypes:
-        if _is_temporal(dtype):
+        temporal = getattr(dtype, "is_temporal", None)  # a method of polars' types
+        if temporal() if temporal else getattr(dtype, "kind", None) in ("M", "m"):
             raise TypeError(
                 f"Column {name!r} of X holds times, which are no numbers; turn them "
                 "into numbers, such as days since some date, or leave the column out."
             ) from cause
-
-
-def _is_temporal(dtype: Any) -> bool:
-    if hasattr(dtype, "is_temporal"):  # of polars
-        return bool(dtype.is_temporal())
-    return getattr(dtype, "kind", None) in ("M", "m")
 
 
 def check_targets(y: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from noiseproof._rows import density
 
-
 NO_ROWS = "There are no rows to predict."
 
 
