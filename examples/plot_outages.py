@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.linear_model import RidgeCV
 
 from noiseproof import AverageOverMissing
+from noiseproof.noise import Outages
 
 rng = np.random.default_rng(0)
 hours = np.arange(80 * 24)
@@ -56,16 +57,10 @@ model = RidgeCV(np.logspace(-2, 3, 6)).fit(X[:split], y[:split])
 averaged = AverageOverMissing(model, random_state=0).fit(X[:split], y[:split])
 
 # %%
-# A sensor that works fails with some probability each hour, and one that is out returns
-# with probability 1/12, so an outage lasts half a day on average. Each sensor is out in
-# a fifth of all hours.
+# Each sensor is out in a fifth of all hours, for half a day on average.
 
-out = np.zeros(readings.shape, dtype=bool)
-fails, returns = 0.2 / 0.8 / 12, 1 / 12
-for hour in hours[1:]:
-    chance = rng.random(readings.shape[1])
-    out[hour] = np.where(out[hour - 1], chance >= returns, chance < fails)
-broken = np.where(out, np.nan, readings)
+broken = Outages(0.2, length=12).sample(readings, rng)
+out = np.isnan(broken)
 latest = np.maximum.accumulate(np.where(out, 0, hours[:, None]))  # last reading
 
 X_broken = lagged(broken)[split:]
