@@ -16,9 +16,13 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import noiseproof
 from experiments.series import CALENDAR, Series
-from noiseproof import AverageOverMissing, CorruptedCopies, ReducedModels
+from noiseproof import (
+    AverageOverMissing,
+    CorruptedCopies,
+    ReducedModels,
+    RobustLPRegressor,
+)
 from noiseproof.conditionals import Donors, JointGaussian
 from noiseproof.noise import Missing
 
@@ -28,13 +32,10 @@ COPIES, SIMULATED, AVERAGED = "NaN copies", "outage copies", "averaged"
 REDUCED, BLEND = "reduced models", "blend"
 ADAPTIVE, ROBUST = "adaptive", "RobustLPRegressor"
 
-# while the package has none, this contender is left out
-RobustLPRegressor: Any = getattr(noiseproof, "RobustLPRegressor", None)
-
 _RATE = 0.2  # of sensors missing in the copies that know nothing of time
 _LAWS = (Donors(), Donors(corrected=False), JointGaussian())
 _PENALTIES = (1.0, 10.0, 100.0, 1000.0)
-_BUDGETS = (0.1, 0.25, 0.5, 1.0)  # sensors that the robust program may lose
+_BUDGETS = (0.0, 0.1, 0.25, 0.5, 1.0)  # sensors that the robust program may lose
 _LARGEST = 2.0  # weight of the robust program, in standard deviations
 _NEVER = 1e3  # value of a feature of the calendar, far above any budget
 
@@ -279,6 +280,5 @@ METHODS: dict[tuple[str, str], Maker] = {
     (RIDGE, ADAPTIVE): partial(chosen, [partial(adaptive, p) for p in _PENALTIES]),
     (RIDGE, REDUCED): partial(reduced, RIDGE),
     (RIDGE, AVERAGED): partial(chosen, _AVERAGES[RIDGE]),
+    (RIDGE, ROBUST): partial(chosen, [partial(robust, b) for b in _BUDGETS]),
 }
-if RobustLPRegressor is not None:
-    METHODS[RIDGE, ROBUST] = partial(chosen, [partial(robust, b) for b in _BUDGETS])

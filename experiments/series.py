@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noiseproof.noise import Outages
+
 CALENDAR = "calendar"
 
 
@@ -61,29 +63,7 @@ class Series(NamedTuple):
         self, share: float, length: float, rng: np.random.Generator
     ) -> Any:
         """Readings, without those of a sensor that is out."""
-        names = list(dict.fromkeys(self.sensors))
-        out = outages(len(self.readings), len(names), share, length, rng)
-        places = [names.index(sensor) for sensor in self.sensors]
-        return np.where(out[:, places], np.nan, self.readings)
-
-
-def outages(
-    n_steps: int, n_sensors: int, share: float, length: float, rng: np.random.Generator
-) -> Any:
-    """Whether each sensor is out at each step: a chain of two states for each.
-
-    A sensor that is out returns with probability 1 / length, and one that works fails
-    with the probability that makes it be out in this share of the steps. Where there
-    would be less than one step between two outages, steps are independent.
-    """
-    stays = max(1 - 1 / length, share)
-    fails = min(share / (1 - share) / length, share)
-    chances = rng.random((n_steps, n_sensors))
-    out = np.empty((n_steps, n_sensors), dtype=bool)
-    state = rng.random(n_sensors) < share
-    for step, chance in enumerate(chances):
-        out[step] = state = chance < np.where(state, stays, fails)
-    return out
+        return Outages(share, length, list(self.sensors)).sample(self.readings, rng)
 
 
 def last_values(readings: Any) -> Any:

@@ -5,9 +5,19 @@ import itertools
 import numpy as np
 import pytest
 from experiments.data import load
-from experiments.forecasters import AdaptiveRidge, Past, mixture
+from experiments.forecasters import (
+    METHODS,
+    RIDGE,
+    ROBUST,
+    AdaptiveRidge,
+    Past,
+    Rows,
+    Trained,
+    mixture,
+    robust,
+)
 from experiments.outages import EXPERIMENT, recovered, window
-from experiments.series import Series, last_values, outages
+from experiments.series import Series, last_values
 from sklearn.linear_model import LinearRegression
 
 
@@ -16,21 +26,6 @@ def series(rng):
     lags = ((1, 3), (2,), (1,))
     calendar = np.arange(40.0)[:, None]
     return Series(rng.random((40, 3)), ("a", "b", "b"), calendar, lags)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.4])
-@pytest.mark.parametrize("length", [2, 6, 24])
-def test_outages_have_their_share_and_length(share, length):
-    out = outages(40_000, 8, share, length, np.random.default_rng(0))
-    begins = np.count_nonzero(out[1:] & ~out[:-1])
-    chains = out.mean(axis=0)
-    assert abs(chains.mean() - share) < 4 * chains.std(ddof=1) / len(chains) ** 0.5
-    assert out.sum() / begins == pytest.approx(length, rel=0.1)
-
-
-def test_outages_of_one_step_are_independent():
-    out = outages(40_000, 4, 0.4, 1, np.random.default_rng(0))
-    assert out[1:][out[:-1]].mean() == pytest.approx(0.4, abs=0.02)
 
 
 def test_a_lost_reading_is_missing_in_all_rows_that_look_back(series):
@@ -99,6 +94,16 @@ def test_adaptive_weights_are_a_regression_for_each_pattern(rng):
     np.testing.assert_allclose(
         model.predict(copy[1::2]), alone.predict(X[1::2, 1:]), atol=0.01
     )
+
+
+def test_the_robust_program_may_guard_against_nothing(series, rng):
+    """It does where no reading is ever missing."""
+    X = series.rows()[3:]
+    y = X @ [0.0, 3.0, 1.0, 1.0, 0.0] + 0.1 * rng.standard_normal(len(X))
+    trained = Trained(Past(X, y, X[None]), series, EXPERIMENT.sizes["tiny"])
+    chosen = METHODS[RIDGE, ROBUST](trained)(Rows(X, X))
+    np.testing.assert_array_equal(chosen, robust(0.0, trained)(Rows(X, X)))
+    assert np.abs(chosen - robust(1.0, trained)(Rows(X, X))).max() > 0.1
 
 
 def test_what_is_recovered_is_a_ratio_of_sums():
