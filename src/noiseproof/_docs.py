@@ -173,8 +173,6 @@ level : float
     How strong the perturbation is: a probability, a count, or the level of the noise
     or attack.
 scoring : str, scorer or callable
-    Name of a scikit-learn metric, or a callable with the arguments (model, X, y).
-any scoring : str, scorer or callable
     Name of a scikit-learn metric, or a callable with the arguments (model, X, y). None
     means accuracy for classifiers and R² for regressors.
 n_repeats : int

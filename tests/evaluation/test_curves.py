@@ -237,7 +237,8 @@ def test_regressors_can_be_judged_too(rng):
     y = X @ [1.0, 2.0, 3.0]
     network = Network(np.array([[1.0], [2.0], [3.0]]))
     models = {"own": LinearRegression().fit(X, y), "network": network}
-    curve = curve_of(models, X, y, scoring="r2")
+    curve = curve_of(models, X, y)
+    assert curve.scoring == "r2"
     assert np.allclose(curve.scores[0], curve.scores[1])
     assert curve.mean[0, 0] == pytest.approx(1.0)
 

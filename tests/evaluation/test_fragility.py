@@ -159,7 +159,8 @@ def test_any_metric_of_any_model(rng):
     assert found.score < 0 < found.cost[0]
     target = X @ np.arange(D)
     ridge = Ridge().fit(X, target)
-    found = zeroed(ridge, X, target, scoring="r2")
+    found = zeroed(ridge, X, target)
+    assert found.scoring == "r2"
     assert found.names[0] == "x5"
     expected = by_hand(lambda Z: ridge.score(Z, target), X, ALONE)
     assert costs(found) == pytest.approx(expected)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -75,6 +75,16 @@ def test_a_search_equals_the_search_by_hand(rng):
     assert np.array_equal(
         again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
     )
+
+
+def test_the_default_score_suits_the_model(rng):
+    X, y = problem(rng)
+    target = X.sum(axis=1).round()  # integers, which do not make it a classifier
+    model = LinearRegression().fit(X, target)
+    untouched = perturbed_scorer("delete", 0.0)
+    assert untouched(model, X, target) == pytest.approx(model.score(X, target))
+    classifier = DropoutSVC().fit(X, y)
+    assert untouched(classifier, X, y) == classifier.score(X, y)
 
 
 def test_scorers_take_sparse_rows_and_pipelines(rng):

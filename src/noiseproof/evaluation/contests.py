@@ -258,7 +258,7 @@ def contest(
     ----------
     contenders : dict of str to estimator
         Unfitted estimators that accept X as it is.
-    {X, y, perturb, level, any scoring, cv, n_repeats}
+    {X, y, perturb, level, scoring, cv, n_repeats}
     {seed random_state, progress}
     blend : collection of str, default=()
         Contenders to blend. The weighted mean of their predictions competes as one

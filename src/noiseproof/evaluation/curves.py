@@ -23,6 +23,7 @@ from noiseproof.evaluation.models import (
     read_models,
     refusing_holes,
     score_name,
+    scoring_of,
     try_out,
 )
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
@@ -42,7 +43,7 @@ def robustness_curve(
     levels: ArrayLike,
     *,
     groups: Any = None,
-    scoring: Any = "accuracy",
+    scoring: Any = None,
     n_repeats: int = 10,
     random_state: Any = None,
     deleted_as: str = "zero",
@@ -111,6 +112,8 @@ def robustness_curve(
     check_fate(deleted_as)
     y = np.asarray(y)
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+    if scoring is None:
+        scoring = scoring_of(next(iter(named.values())), y)
     score, perturbation = as_scorer(scoring), as_perturbation(perturb)
     if space == "input" and len(X.shape) == 2:
         # it may have groups or rates by name

@@ -28,6 +28,7 @@ from noiseproof.evaluation.models import (
     last_step,
     refusing_holes,
     score_name,
+    scoring_of,
 )
 from noiseproof.evaluation.progress import progress_bar
 from noiseproof.evaluation.results import Result
@@ -53,7 +54,7 @@ def feature_fragility(
     *,
     groups: Any = None,
     pairs: bool = False,
-    scoring: Any = "accuracy",
+    scoring: Any = None,
     deleted_as: str = "nan",
     space: str = "input",
     n_jobs: int | None = None,
@@ -112,6 +113,8 @@ def feature_fragility(
     whole, rows = last_step(model, X) if space == "model" else (model, X)
     if deleted_as == "nan" and refusing_holes({"": whole}, rows):
         deleted_as = "mean"
+    if scoring is None:
+        scoring = scoring_of(model, y)
     if scoring == "accuracy" and (
         seen := _seen_as_linear(model, X, space, deleted_as, groups_of)
     ):

@@ -49,7 +49,7 @@ class PerturbedScorer(BaseEstimator):
         self,
         perturb: Any,
         level: float,
-        scoring: Any = "accuracy",
+        scoring: Any = None,
         *,
         groups: Any = None,
         n_repeats: int = 1,

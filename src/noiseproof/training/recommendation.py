@@ -117,7 +117,7 @@ def recommend(
     {groups, task, encoder, max_rows}
         The recommended model is fitted on all rows, with hyperparameters that were
         chosen on the sample.
-    {any scoring, cv}
+    {scoring, cv}
     n_repeats : int, default=None
         Number of random draws of the perturbation for each fold. None means 2, and up
         to 10 for small tables.
