@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from masks import MECHANISMS, masked
+from sklearn.linear_model import Ridge
 
 import noiseproof
 
@@ -61,6 +62,29 @@ def test_a_pipeline_whose_last_step_has_intervals(run, tmp_path, rng):
     refused = run("predict", path, rows, "--interval", 0.9)
     assert refused.code == 1
     assert "has no predict_interval" in refused.err
+
+
+def test_a_saved_model_without_a_description_of_its_table(run, tmp_path, rng):
+    """Its columns may come in any order, and it has intervals if the model has."""
+    train, new, _ = tables("mcar", rng)
+    X, y, shuffled = train[["a", "b", "c"]], train["y"], new[["c", "a", "b"]]
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+
+    def asked(model):
+        noiseproof.save(model.fit(X, y), tmp_path / "m.npf")
+        words = tmp_path / "m.npf", tmp_path / "new.csv", "--interval", 0.9, "--json"
+        return run("predict", *words)
+
+    model = noiseproof.AverageOverMissing(Ridge(), "donors", random_state=0)
+    done = asked(model)
+    assert done.code == 0, done.err
+    shown, rows = json.loads(done.out), shuffled[["a", "b", "c"]]
+    np.testing.assert_allclose(shown["prediction"], model.predict(rows))
+    ends = np.column_stack([shown["lower"], shown["upper"]])
+    np.testing.assert_allclose(ends, model.predict_interval(rows, 0.9))
+    refused = asked(noiseproof.DropoutRidge())
+    assert refused.code == 1
+    assert "DropoutRidge has no intervals: wrap the regressor" in refused.err
 
 
 def test_the_report_shows_coverage_and_width(run, tmp_path, rng):

@@ -175,13 +175,17 @@ def read_raw(saved: list[Saved], path: Path, target: str | None = None) -> Table
     labels = getattr(first.model, "classes_", np.zeros(1))
     if target is not None and labels.dtype.kind in "UO":
         text.add(target)
-    return read_data(
+    table = read_data(
         path,
         target,
         text=text,
         n_features=getattr(first.model, "n_features_in_", None),
         first_index=first.notes.get("first_index"),
     )
+    names = list(getattr(first.model, "feature_names_in_", []))
+    if names and first.served is None and sorted(names) == sorted(table.names):
+        table = replace(table, X=table.X[names])  # in the order of training
+    return table
 
 
 def require_target(table: Table, path: Path) -> None:

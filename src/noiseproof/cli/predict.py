@@ -82,17 +82,11 @@ def predict(
     check_output(output, model, data)
     saved = open_model(model)
     rows, asked = read_raw([saved], data).X, saved.model
-    options: dict[str, Any] = {} if interval is None else {"interval": interval}
+    options: dict[str, Any] = {"interval": interval}
     if saved.served is not None:
         rows, asked = saved.served.read(rows), saved.served
         options["strict"] = strict
         show_notes([] if strict else rows.notes)
-    elif options:
-        raise ValueError(
-            f"{model} does not contain a description of its training table, which "
-            "intervals need. Train it again with `noiseproof train`, or save a "
-            "noiseproof.serving.Served."
-        )
     found = answer_columns(asked, rows, **options)
     columns = {name: column.tolist() for name, column in found.items()}
     if worth:

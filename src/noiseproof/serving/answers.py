@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from noiseproof._pipelines import intervals_of
+from noiseproof.serving.served import Served
+
 
 def answer_columns(
     model: Any, rows: Any, *, interval: float | None = None, **options: Any
 ) -> dict[str, Any]:
     """Predict columns `prediction`, and `probability_...` or `lower` and `upper`.
 
-    Only a `Served` takes an interval and options; the model may be any other, too.
+    Only a `Served` takes options; the model may be any other, too.
     """
     if interval is not None:
-        predictions, ends = model.predict(rows, interval=interval, **options)
+        if isinstance(model, Served):
+            predictions, ends = model.predict(rows, interval=interval, **options)
+        else:
+            predictions = model.predict(rows)
+            ends = intervals_of(model, rows, interval)
         return {"prediction": predictions, "lower": ends[:, 0], "upper": ends[:, 1]}
     columns = {"prediction": model.predict(rows, **options)}
     if hasattr(model, "predict_proba"):
