@@ -312,6 +312,11 @@ def test_coverage_and_width_of_intervals(rng):
     deleted = gather(models, X[200:], y[200:], replace(QUICK, deleted_as="zero"))
     assert deleted.models[0].covered is None
     assert "How far off a prediction" not in render(deleted)
+    few = ConformalRegressor(DropoutRidge(0.2), n_calibration=5).fit(X[:200], y[:200])
+    found = gather({"few": few}, X[200:], y[200:], QUICK)
+    why = "coverage=0.9 needs at least 9 calibration rows; got 5."
+    assert found.models[0].why_no_intervals == why
+    assert f"Intervals of few are not shown. {why}" in render(found)
 
 
 def test_regressors_have_r2_and_no_certificates(rng):

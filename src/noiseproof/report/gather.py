@@ -419,8 +419,9 @@ def _intervals(model: Any, few: _Case) -> dict[str, Any]:
         found = interval_coverage(
             model, few.X, few.y, _PROMISED, random_state=few.plan.random_state
         )
-    except ValueError:  # too few rows to calibrate by
-        return {}
+    except ValueError as refusal:  # such as too few rows to calibrate by
+        # its cause does not name the model, which the page does anyway
+        return {"why_no_intervals": str(refusal.__cause__ or refusal)}
     (covered,), (error,), (width,) = found.covered, found.error, found.width
     ends = tuple((covered - 2 * error).tolist()), tuple((covered + 2 * error).tolist())
     return {

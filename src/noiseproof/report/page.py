@@ -447,5 +447,8 @@ def _left_out(s: Summary) -> Iterator[str]:
         )
     if s.tried["group"] > 1 and not s.tried["pair of groups"]:
         yield "There are too many pairs of groups to try them one by one."
+    for m in s.models:
+        if m.why_no_intervals:
+            yield f"Intervals of {m.name} are not shown. {m.why_no_intervals}"
     if len(s.data.classes) > _FEW:
         yield f"Scores by class are left out: there are more than {_FEW} classes."

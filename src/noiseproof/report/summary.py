@@ -89,6 +89,7 @@ class ModelSummary:
     promised: float | None = None
     covered: Series | None = None
     width: Series | None = None
+    why_no_intervals: str = ""  # one sentence if those of a regressor cannot be had
     # of a model that averages over missing values, if there are any
     holes: HolesSummary | None = None
 
