@@ -209,7 +209,7 @@ FEW = {
 def test_few_patterns_have_a_model_each(case, rng):
     perturb, level, groups, patterns = FEW[case]
     X, y = rng.normal(size=(400, 20)), np.arange(400) % 2
-    found = portfolio(X, y, perturb, level, groups)
+    found = portfolio(X, y, perturb, level, groups=groups)
     assert ("reduced linear" in found) == (patterns <= 64)
     assert ("reduced boosting" in found) == (patterns <= 8)
 
@@ -399,6 +399,9 @@ def test_shared_parts_look_as_what_they_contain(rng):
         ({"encoder": 3}, "'encoder' parameter of recommend .* Got 3"),
         ({"max_rows": 1}, "'max_rows' parameter of recommend .* Got 1"),
         ({"n_repeats": 0}, "'n_repeats' parameter of recommend .* Got 0"),
+        ({"n_repeat": 1}, "unexpected keyword argument 'n_repeat'"),
+        ({"space": "table"}, "space must be 'input' or 'model'; got 'table'"),
+        ({"deleted_as": None}, "deleted_as must be 'zero' or 'nan'; got None"),
         ({"random_state": "x"}, "'random_state' parameter of recommend .* Got 'x'"),
         ({"X": [1.0, 2.0]}, r"X must be a table .* got shape \(2,\)"),
         ({"X": "data.csv"}, "X must be a table .* got 'data.csv'"),

@@ -25,6 +25,7 @@ from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
 from noiseproof.evaluation.blending import BLEND, soft_predictions, stored, weights_on
 from noiseproof.evaluation.curves import robustness_curve
+from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
 from noiseproof.evaluation.progress import progress_bar
@@ -237,6 +238,7 @@ def contest(
     perturb: Any,
     level: float,
     *,
+    groups: Any = None,
     scoring: Any = None,
     cv: Any = 5,
     n_repeats: int = 3,
@@ -244,8 +246,9 @@ def contest(
     progress: Any = None,
     blend: Collection[str] = (),
     drop: bool = False,
+    deleted_as: str = "zero",
+    space: str = "input",
     n_jobs: int | None = None,
-    **options: Any,
 ) -> Contest:
     """Cross-validate models under a perturbation of their features.
 
@@ -258,7 +261,7 @@ def contest(
     ----------
     contenders : dict of str to estimator
         Unfitted estimators that accept X as it is.
-    {X, y, perturb, level, scoring, cv, n_repeats}
+    {X, y, perturb, level, groups, scoring, cv, n_repeats}
     {seed random_state, progress}
     blend : collection of str, default=()
         Contenders to blend. The weighted mean of their predictions competes as one
@@ -271,12 +274,11 @@ def contest(
         That is the case if the mean difference of their errors, row by row, exceeds
         three standard errors. A contender with a weight of at least 0.1 in the blend is
         kept. This works for the default scores only, accuracy and R².
+    {deleted_as, space}
     n_jobs : int or None, default=None
         Number of folds to run in parallel. None means 1, or what a
         `joblib.parallel_config` says; its backend "dask" distributes them over the
         workers of a cluster. The scores do not depend on it.
-    **options : dict
-        Further options of `robustness_curve`, such as `deleted_as` or `space`.
 
     Returns
     -------
@@ -304,7 +306,8 @@ def contest(
     classify = bool(is_classifier(next(iter(contenders.values()))))
     labels = np.asarray(y)
     classes = np.unique(labels) if classify else None
-    perturb = checked(perturb, level, X, labels, **options)
+    where = {"groups": groups, "deleted_as": deleted_as, "space": space}
+    perturb = checked(perturb, level, X, labels, **where)
     folds = _folds(cv, X, labels, classify, random_state)
     if scoring is not None:
         drop = False
@@ -312,7 +315,7 @@ def contest(
         scoring = "accuracy" if classify else "r2"
     curve_of = partial(
         robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
-        random_state=random_state, progress=False, **options,
+        random_state=random_state, progress=False, **where,
     )  # fmt: skip
     race = _Race(dict(contenders), set(blend), as_scorer(scoring), classes, drop)
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
@@ -342,12 +345,13 @@ def checked(
     space: str = "input",
     deleted_as: str = "zero",
     groups: Any = None,
-    **_: Any,
 ) -> Perturbation:
     """The perturbation, checked before any work.
 
     Whatever it learns from X and y is learned here once, so that all folds agree.
     """
+    check_space(space)
+    check_fate(deleted_as)
     perturbation = as_perturbation(perturb)
     few = canonical(_safe_indexing(X, np.arange(min(2, np.shape(X)[0]))))
     names = feature_names(None, few)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from noiseproof._private import HasMethods, Interval, StrOptions
 from noiseproof._rows import available_threads
-from noiseproof.evaluation import Contest, as_perturbation, checked, contest
+from noiseproof.evaluation import Contest, as_perturbation, contest
 
 # parameters that `train` and `recommend` share
 LEGAL: dict[str, list[Any]] = {
@@ -50,30 +50,26 @@ def judge(
     perturb: Any,
     level: float,
     groups: Any = None,
+    space: str | None = None,
     **options: Any,
 ) -> Contest:
     """Run a contest, with the perturbation where it belongs and without warnings."""
-    options |= _place(perturb, groups, options)
+    options |= place(perturb, groups, space)
     with warnings.catch_warnings(), threads_for(X):
         warnings.simplefilter("ignore")  # the scores show how each model did
         return contest(contenders, X, y, perturb, level, **options)
 
 
-def refuse(X: Any, y: Any, perturb: Any, level: float, groups: Any, **how: Any) -> None:
-    """Refuse an invalid perturbation before any work."""
-    checked(perturb, level, X, y, **{**how, **_place(perturb, groups, how)})
-
-
-def _place(perturb: Any, groups: Any, options: dict[str, Any]) -> dict[str, Any]:
+def place(perturb: Any, groups: Any, space: str | None) -> dict[str, Any]:
     """Options that say where the perturbation acts, and on which groups.
 
     Values go missing or are deleted in the table itself. Other noise and attacks act on
     the input of the last step of a pipeline.
     """
     perturbation = as_perturbation(perturb)
-    found = {"space": "input" if perturbation.in_table else "model"} | options
-    place = {"space": found["space"]}
-    return place | ({"groups": groups} if perturbation.takes_groups else {})
+    if space is None:
+        space = "input" if perturbation.in_table else "model"
+    return {"space": space, "groups": groups if perturbation.takes_groups else None}
 
 
 def jobs_for(X: Any, classes: int) -> int | None:

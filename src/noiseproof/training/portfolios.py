@@ -88,11 +88,11 @@ def portfolio(
     y: Any,
     perturb: Any,
     level: float,
-    groups: Any = None,
-    random_state: Any = 0,
     *,
-    encoder: Any = None,
+    groups: Any = None,
     task: str | None = None,
+    encoder: Any = None,
+    random_state: Any = 0,
 ) -> dict[str, Any]:
     """Make the models that `recommend` compares, unfitted, by name.
 
@@ -101,7 +101,7 @@ def portfolio(
 
     Parameters
     ----------
-    {raw X, raw y, perturb, level, groups, seed random_state, encoder, task}
+    {raw X, raw y, perturb, level, groups, task, encoder, seed random_state}
 
     Returns
     -------

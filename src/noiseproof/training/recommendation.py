@@ -13,14 +13,14 @@ from noiseproof._docs import shared_docs
 from noiseproof._private import Interval, validate_parameter_constraints
 from noiseproof._rows import density
 from noiseproof.conditionals import holes
-from noiseproof.evaluation import Contest
+from noiseproof.evaluation import Contest, checked
 from noiseproof.groups import feature_names
 from noiseproof.training.judging import (
     LEGAL,
     jobs_for,
     judge,
     level_of,
-    refuse,
+    place,
     sample,
     threads_for,
 )
@@ -90,8 +90,9 @@ def recommend(
     n_repeats: int | None = None,
     random_state: int = 0,
     progress: Any = None,
+    deleted_as: str = "zero",
+    space: str | None = None,
     n_jobs: int | None = None,
-    **options: Any,
 ) -> Recommendation:
     """Find the best of up to 16 models for a perturbation that is expected.
 
@@ -112,8 +113,7 @@ def recommend(
     ----------
     {raw X, raw y, perturb, level}
         None means the object's own level if it makes values missing, such as
-        `Missing(0.5)`, and otherwise 0.3. Other noise and attacks act on the scaled
-        features, unless `space="input"` is given.
+        `Missing(0.5)`, and otherwise 0.3.
     {groups, task, encoder, max_rows}
         The recommended model is fitted on all rows, with hyperparameters that were
         chosen on the sample.
@@ -121,13 +121,15 @@ def recommend(
     n_repeats : int, default=None
         Number of random draws of the perturbation for each fold. None means 2, and up
         to 10 for small tables.
-    {seed random_state, progress}
+    {seed random_state, progress, deleted_as}
+    space : {"input", "model"}, default=None
+        Where the perturbation acts: "input" is the raw table, and "model" are the
+        scaled features. None means "input" for values that are missing or deleted, and
+        "model" for other noise and attacks.
     n_jobs : int, default=None
         Number of folds to run in parallel, in processes. None means what a
         `joblib.parallel_config` says. Without one, it means all cores, or 1 for small
         tables. The scores do not depend on it.
-    **options : dict
-        Other options of `noiseproof.evaluation.contest`.
 
     Returns
     -------
@@ -147,10 +149,11 @@ def recommend(
     """
     validate_parameter_constraints(_LEGAL, locals(), caller_name="recommend")
     y, task = read_target(X, y, task)
-    known = is_known(perturb, options.get("deleted_as", "zero"))
+    known = is_known(perturb, deleted_as)
     level = level_of(perturb, level)
     X, notes = _without_empty_columns(X)
-    refuse(X, y, perturb, level, groups, **options)
+    where = {"deleted_as": deleted_as, **place(perturb, groups, space)}
+    checked(perturb, level, X, y, **where)  # before any work
     some = sample(X, y, max_rows, random_state)
     if n_repeats is None:
         n_repeats = int(np.clip(_PREDICTIONS // len(some[1]), 2, 10))
@@ -159,14 +162,17 @@ def recommend(
         n_jobs = jobs_for(some[0], len(np.unique(y)) if task == "classification" else 1)
     with threads_for(X):
         contenders = portfolio(
-            *(*some, prepared_for, level, groups, random_state),
-            encoder=encoder,
+            *(*some, prepared_for, level),
+            groups=groups,
             task=task,
+            encoder=encoder,
+            random_state=random_state,
         )
         result = judge(
             shared(contenders), *some, perturb, level, groups, scoring=scoring, cv=cv,
             n_repeats=n_repeats, random_state=random_state, progress=progress,
-            blend=BLENDED, drop=True, n_jobs=n_jobs, **options,
+            blend=BLENDED, drop=True, n_jobs=n_jobs,
+            deleted_as=deleted_as, space=space,
         )  # fmt: skip
         total = len(y) if len(some[1]) < len(y) else None
         others = left_out(contenders, some[0], known)
