@@ -78,11 +78,11 @@ def test_texts_read_lines(name, y, tmp_path):
     for file, text in lines.items():
         with lzma.open(tmp_path / file, "wt") as stream:
             stream.write(text)
-    data = load_texts(name, tmp_path)
+    data = load_texts(name, folder=tmp_path)
     assert data.texts == ["fine film", "dull"]
     assert data.y.tolist() == y
     with pytest.raises(ValueError, match=r"name must be one of RT, .*; got 'Ath'"):
-        load_texts("Ath", tmp_path)
+        load_texts("Ath", folder=tmp_path)
 
 
 @pytest.mark.parametrize("min_count", [1, 2, 9])
@@ -98,7 +98,7 @@ def test_imdb_counts_pairs_of_training_reviews(min_count, tmp_path):
                 file, tokens=np.concatenate(rows), length=[len(row) for row in rows],
                 rating=np.array([9, 2])[: len(rows)],
             )  # fmt: skip
-    data = load_imdb(True, min_count, tmp_path)
+    data = load_imdb(bigrams=True, min_count=min_count, folder=tmp_path)
     assert data.y_train.tolist() == [1, 0]
     n_pairs = {1: 2, 2: 1, 9: 0}[min_count]  # (1, 2) in two reviews, (2, 1) in one
     assert data.X_test.shape == (1, 37_751 + n_pairs)

@@ -142,7 +142,7 @@ class Texts(NamedTuple):
 
 
 @shared_docs
-def load_texts(name: str, folder: Folder = None) -> Texts:
+def load_texts(name: str, *, folder: Folder = None) -> Texts:
     """Read the texts of a two-class task of Wager et al. 2013, table 4a.
 
     The files are xz-compressed and have tab-separated fields. Those of "RT", "Subj" and
@@ -194,7 +194,9 @@ class Imdb(NamedTuple):
 
 
 @shared_docs
-def load_imdb(bigrams: bool = False, min_count: int = 1, folder: Folder = None) -> Imdb:
+def load_imdb(
+    *, bigrams: bool = False, min_count: int = 1, folder: Folder = None
+) -> Imdb:
     """Read which words, or words and pairs of words, each IMDB review contains.
 
     The files are `imdb_train.npz.xz`, `imdb_test.npz.xz` and `imdb_unlabelled.npz.xz`.
