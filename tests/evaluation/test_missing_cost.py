@@ -165,12 +165,19 @@ def test_columns_that_stand_for_each_other_are_grouped_by_themselves():
     Z = X[1500:].copy()
     Z[:, :8] = np.where(rng.random((1500, 8)) < 0.9, np.nan, Z[:, :8])
     found = missing_cost(model, Z, scoring="accuracy")
-    if found.by_group:  # only where single columns do not tell
-        assert sum(e.value for e in found.by_column.values()) < found.cost.value
-    grouped = missing_cost(model, Z, groups=[[0, 1, 2, 3], [4, 5, 6, 7]])
-    first, second = grouped.by_group.values()
-    assert first.value > 0.02
-    assert second.value > 0.02
+    sensors = [[f"x{j}" for j in part] for part in (range(4), range(4, 8))]
+    assert sorted(found.groups.values()) == sensors  # the others are never missing
+    best = max(one.value for one in found.by_column.values())
+    assert all(best < one.value < found.cost.value for one in found.by_group.values())
+    hits = np.mean(model.predict(Z) == y[1500:])
+    members, inside = found.groups | {name: [name] for name in found.by_column}, []
+    for name, cost in (found.by_group | found.by_column).items():
+        known, places = Z.copy(), [int(column[1:]) for column in members[name]]
+        known[:, places] = X[1500:, places]
+        gain = np.mean(model.predict(known) == y[1500:]) - hits
+        inside.append(cost.low < gain < cost.high)
+    assert len(inside) == 10
+    assert sum(inside) >= 8  # intervals of 95 %
 
 
 def test_complete_rows_cost_nothing(fitted):

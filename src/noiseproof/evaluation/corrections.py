@@ -56,6 +56,22 @@ class Correction:
 
 
 @dataclass(frozen=True)
+class Masked:
+    """Labelled rows, `own` of whose values are missing, with today's patterns.
+
+    `X` are the rows that miss what `missing` marks, and `found` are their losses.
+    """
+
+    averaged: Averaged
+    labelled: Any
+    y: NDArray[Any]
+    own: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
+    X: Any
+    found: Array
+
+
+@dataclass(frozen=True)
 class Labelled:
     """Corrections for the loss of incomplete rows, and for what missing values cost.
 
@@ -66,6 +82,7 @@ class Labelled:
     today: Correction
     cost: Correction | None
     whole: NDArray[np.bool_]
+    masked: Masked
 
     @classmethod
     def of(
@@ -77,19 +94,21 @@ class Labelled:
         repeats = int(np.clip(-(-_MASKED // n), 1, _MOST))
         expected, found = np.empty((2, n, repeats))
         for i in range(repeats):
-            rows = without(X, own | like(own, gone, rng))
+            missing = own | like(own, gone, rng)
+            rows = without(X, missing)
             answers = averaged.answers(rows)
             found[:, i] = losses(answers, y, averaged.classes, scoring)
             expected[:, i] = today_risks(averaged, rows, answers, scoring)
         today = Correction(expected, found, of_squares=scoring == "squared_error")
+        masked = Masked(averaged, X, np.asarray(y), own, missing, rows, found[:, -1])
         whole = np.asarray(~own.any(axis=1))
         if whole.sum() < min(_FEW, n):
-            return cls(today, None, whole)
+            return cls(today, None, whole, masked)
         answers = averaged.answers(_safe_indexing(X, np.flatnonzero(whole)))
         then = whole_risks(answers, scoring)[:, None]
         true = losses(answers, np.asarray(y)[whole], averaged.classes, scoring)
         gap = expected[whole] - then, found[whole] - true[:, None]
-        return cls(today, Correction(*gap, of_squares=False), whole)
+        return cls(today, Correction(*gap, of_squares=False), whole, masked)
 
     def estimates(self, today: float, complete: float) -> Array:
         """Corrected losses: as rows are, with nothing missing, and the difference.

@@ -14,26 +14,24 @@ from scipy.spatial.distance import squareform
 from sklearn.utils import check_random_state
 
 from noiseproof._charts import Chart, Line, Series
-from noiseproof._conformal import missing_values, without
+from noiseproof._conformal import missing_values
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
-from noiseproof.evaluation.averaged import Averaged, Drawn
-from noiseproof.evaluation.cell_values import gains, linear_gains
+from noiseproof.evaluation.averaged import Averaged
 from noiseproof.evaluation.corrections import (
     WIDTH,
     Labelled,
     today_risks,
-    whole_risks,
 )
+from noiseproof.evaluation.part_costs import Expected, PartCosts
 from noiseproof.evaluation.results import Result
 from noiseproof.evaluation.signs import warning_signs
 from noiseproof.groups import Groups
 
 Array = NDArray[np.float64]
+Columns = NDArray[np.intp]
 
 _ALIKE = 0.6  # mean correlation of columns that stand for each other
-_APART = 0.5  # share of the whole cost, below which single columns tell nothing
-_ASKED = 2000  # rows whose groups are filled to see what they are worth
 # The rows kept aside judge another fit of the model, which was fitted on three times as
 # many rows or more: their variance grows by the quotient (Nadeau and Bengio 2003).
 _REFITTED = 4 / 3
@@ -264,8 +262,8 @@ def missing_cost(
         regressor.
     groups : mapping, list of lists or array-like of labels, default=None
         Groups of columns, such as those of a sensor, whose joint cost is estimated in
-        addition. None makes groups of correlated columns, if the costs of single
-        columns add up to less than half of the total.
+        addition. None makes groups of correlated columns, which can replace each
+        other.
     by : str or array-like of shape (n_samples,), default=None
         How to split X into a series of batches: the name of a column of a data frame,
         such as a date, which is not passed to the model; or a label for each row.
@@ -335,8 +333,8 @@ class _Batch:
         order = rng.permutation(self.n)[:max_rows]
         self.some = np.sort(order)
         self.sample = _safe_indexing(X, self.some)
-        self.drawn = Drawn(averaged, self.sample)
-        self.risks = self.drawn.risks(scoring)
+        self.today = Expected(averaged, self.sample, scoring, rng)
+        self.drawn, self.risks = self.today.drawn, self.today.risks
         self.refitted = _REFITTED
 
     def cost(self, groups: Any, calibration: Any) -> MissingCost:
@@ -346,16 +344,16 @@ class _Batch:
             *(known[0], known[1], known[2], self.gone, self.scoring, self.rng)
         )
         score, complete, cost = self._scores(labelled)
-        scale = 1.0 if labelled is None else labelled.today.slope
-        columns = self._by_column(scale)
+        masked = None if labelled is None else labelled.masked
+        costs = PartCosts(self.today, self.gone, masked, self.refitted)
+        holes = np.flatnonzero(self.gone.any(axis=0))
+        columns = self._costs(costs, {self.names[j]: np.array([j]) for j in holes})
         signs = list(self._signs(labelled))
         law, before = None, None
         if known is not None:
             law, before = known[0].law, missing_values(known[1])
             signs += warning_signs(law, self.X, self.names, known[1], self.rng)
-        whole = scale * float(np.mean(self.risks[0] - self.risks[1]))
-        apart = sum(one.value for one in columns.values())
-        if groups is None and len(columns) > 1 and apart < _APART * whole:
+        if groups is None:
             groups = self._alike()
         members = self._members(groups)
         share = self.gone.mean(axis=0)
@@ -364,7 +362,7 @@ class _Batch:
             *(score, complete, cost, columns),
             {name: float(share[self.names.index(name)]) for name in columns},
             self.n,
-            self._by_group(members, scale),
+            self._costs(costs, members),
             {}
             if before is None
             else dict(zip(self.names, before.mean(axis=0).tolist(), strict=True)),
@@ -419,68 +417,24 @@ class _Batch:
         score, full, cost = (Estimate(*row) for row in ends.tolist())
         return score, full, cost
 
-    def _by_column(self, scale: float) -> dict[str, Estimate]:
-        """Cost of the missing values of each column, the most costly first."""
-        found = linear_gains(self.averaged, self.sample, self.scoring)
-        if found is None:
-            found, (told, all_of_it) = gains(self.drawn, self.scoring)
-            # what is due to chance is known better for all rows than for one
-            with np.errstate(invalid="ignore"):
-                share = np.nansum(told, axis=0) / np.nansum(all_of_it, axis=0)
-            found = found * np.clip(np.nan_to_num(share), 0.0, 1.0)
-        found = scale * np.nan_to_num(found)
-        mean = found.mean(axis=0)
-        reach = WIDTH * found.std(axis=0) / np.sqrt(len(found))
-        order = np.argsort(-mean, kind="stable")
-        return {
-            self.names[j]: Estimate(
-                *map(float, (mean[j], mean[j] - reach[j], mean[j] + reach[j]))
-            )
-            for j in order
-            if self.gone[:, j].any()
-        }
-
-    def _by_group(
-        self, members: dict[str, NDArray[np.intp]], scale: float
+    def _costs(
+        self, costs: PartCosts, parts: dict[str, Columns]
     ) -> dict[str, Estimate]:
-        """Cost of the missing values of each group: fill in a draw, predict again."""
-        drawn, found = self.drawn, {}
-        n = len(self.some)
-        per_group = max(min(n, 50), _ASKED // max(len(members), 1))
-        for name, columns in members.items():
-            touched = np.flatnonzero(drawn.missing[:, columns].any(axis=1))
-            if not len(touched):
-                continue
-            rows = np.sort(self.rng.permutation(touched)[:per_group])
-            gain = scale * self._gain_of(rows, columns)
-            share = len(touched) / n
-            reach = WIDTH * share * gain.std() / np.sqrt(len(gain))
-            mean = share * gain.mean()
-            found[name] = Estimate(*map(float, (mean, mean - reach, mean + reach)))
+        """Cost of the missing values of each part, the most costly first."""
+        member = np.zeros((len(parts), self.gone.shape[1]), dtype=bool)
+        for row, columns in zip(member, parts.values(), strict=True):
+            row[columns] = True
+        ends = costs.of(member).tolist() if len(parts) else []
+        found = {name: Estimate(*row) for name, row in zip(parts, ends, strict=True)}
         return dict(sorted(found.items(), key=lambda item: -item[1].value))
-
-    def _gain_of(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-        """How far the expected loss falls if a draw is filled in for these columns."""
-        drawn = self.drawn
-        chance = self.rng.random(len(rows))[:, None]
-        picked = (drawn.weights[rows].cumsum(axis=1) > chance).argmax(axis=1)
-        whole = _safe_indexing(drawn.rows, drawn.draw[rows, picked])
-        left = drawn.missing[rows].copy()
-        left[:, columns] = False
-        filled = without(whole, left)
-        if self.scoring == "squared_error":
-            after = Drawn(self.averaged, filled).risks(self.scoring)[0]
-        else:
-            after = whole_risks(self.averaged.answers(filled), self.scoring)
-        return np.asarray(self.risks[0][rows] - after)
 
     def _alike(self) -> list[list[int]]:
         """Groups of correlated columns, which can replace each other."""
         drawn = self.drawn
-        codes = drawn.codes[:, 0].astype(np.float64)
-        moved = codes - codes.mean(axis=0)
-        spread = moved.std(axis=0)
-        usable = np.flatnonzero((spread > 0) & drawn.is_number)
+        codes = drawn.codes[:, 0]
+        spread = np.ptp(codes, axis=0)  # exactly zero for constants
+        gone = self.gone.any(axis=0)
+        usable = np.flatnonzero((spread > 0) & drawn.is_number & gone)
         if len(usable) < 2:
             return []
         away = 1.0 - np.abs(np.corrcoef(codes[:, usable].T))
@@ -497,10 +451,11 @@ class _Batch:
         found = Groups.read(groups, self.names)
         parts = {}
         for i, name in enumerate(found.names):
-            if len(found[i]) > 1:
-                auto = not isinstance(groups, Mapping)
-                label = f"{self.names[found[i][0]]} and {len(found[i]) - 1} more"
-                parts[label if auto else str(name)] = found[i]
+            first, more = self.names[found[i][0]], len(found[i]) - 1
+            if not isinstance(groups, Mapping):
+                name = f"{first} and {more} more" if more else first
+            if self.gone[:, found[i]].any():
+                parts[str(name)] = found[i]
         return parts
 
     def _signs(self, labelled: Labelled | None) -> list[str]:
