@@ -21,7 +21,12 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVR, LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
-from noiseproof import CorruptedCopies, DropoutRidge, RobustLPRegressor
+from noiseproof import (
+    CorruptedCopies,
+    DropoutRidge,
+    PartitionEnsemble,
+    RobustLPRegressor,
+)
 from noiseproof.attacks import FeatureDeletion, FeatureScaling, NormBall
 from noiseproof.evaluation import CertificateDisplay, certify
 from noiseproof.evaluation import certificates as module
@@ -107,6 +112,19 @@ def test_the_ends_of_the_range_belong_to_it(seed, values):
     model, v = random_model(rng, X, round_to=2), VALUES[values](rng, 7)
     found = certify(model, X, y, v, tolerance=0.5 * rng.integers(0, 6, 10))
     check(found, all_deletions(model.predict, X, v), y, found.tolerance)
+
+
+def test_an_ensemble_and_a_linear_model_have_the_same_ends():
+    """On a grid of tenths |p - y| <= t and y - t <= p <= y + t often differ."""
+    X, y, tolerance = np.arange(-20, 21)[:, None] / 10, -np.ones(41), 0.3
+    linear = LinearRegression(fit_intercept=False)
+    ensemble = PartitionEnsemble(linear, n_parts=1).fit(X, X[:, 0])
+    linear = ensemble.estimators_[0]
+    linear.coef_ = np.ones(1)
+    correct = certify(linear, X, y, tolerance=tolerance).correct
+    votes = certify(ensemble, X, y, tolerance=tolerance).correct
+    np.testing.assert_array_equal(correct, votes)
+    assert np.any(correct != (np.abs(X[:, 0] - y) <= tolerance))
 
 
 @given(seed=st.integers(0, 10**6), values=st.sampled_from(["none", "whole", "general"]))
