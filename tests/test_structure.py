@@ -159,6 +159,7 @@ DOCUMENTED = {
     "__pycache__": "Python",
     "__all__": "Python",
     "__exit__": "context managers",
+    "__cause__": "exceptions",
     "__setitem__": "containers",
     "__": "scikit-learn's names of nested parameters",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -172,7 +172,7 @@ def naming_times(X: Any) -> Iterator[None]:
 
 def check_times(X: Any, cause: Exception | None = None) -> None:
     """Raise an error if X holds times, which scikit-learn may read as nanoseconds."""
-    dtypes = [(0, getattr(X, "dtype", None))]
+    dtypes: Iterable[tuple[Any, Any]] = [(0, getattr(X, "dtype", None))]
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         dtypes = zip(map(str, X.columns), X.dtypes, strict=True)
     for name, dtype in dtypes:
@@ -187,13 +187,14 @@ def check_times(X: Any, cause: Exception | None = None) -> None:
 def check_targets(y: Any) -> None:
     """Raise an error if targets are None, NaN, or the missing value of pandas."""
     y = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    missing: NDArray[np.bool_]
     if y.dtype.kind == "O":
         none = (type(None), type(getattr(sys.modules.get("pandas"), "NA", None)))
         listed = y.reshape(len(y), -1).tolist() if y.ndim else []
         missing = np.array([any(isinstance(cell, none) or cell != cell for cell in row)
                             for row in listed], dtype=bool)  # fmt: skip
     else:
-        missing = np.atleast_2d((y != y).T).any(axis=0)
+        missing = np.asarray(np.atleast_2d((y != y).T).any(axis=0))
     if missing.any():
         raise ValueError(
             f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
