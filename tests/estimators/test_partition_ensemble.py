@@ -93,7 +93,9 @@ def check_no_certificate_is_beaten(estimator, on_missing, groups, vote, rng, n_p
     X = rng.choice(VALUES[:3], size=(60, 6))
     y = rng.integers(n_classes, size=60)
     X[np.arange(60), y] += 1.0  # something to learn, beyond the grid too
-    model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing, vote=vote)
+    model = PartitionEnsemble(
+        estimator, n_parts, groups, random_state=0, on_missing=on_missing, vote=vote
+    )
     model.fit(X, y)
     found, change, deletion = beaten(model, groups)
     assert np.all(found.budget <= change)
@@ -160,7 +162,9 @@ def test_no_certificate_of_a_median_is_beaten(estimator, groups, on_missing, rng
     for n_parts in (1, 2, 3, 4, 5):
         X = rng.choice(VALUES[:3], size=(60, 6))
         y = np.round(X @ rng.integers(-2, 3, size=6) + rng.normal(size=60))
-        model = PartitionEnsemble(estimator, n_parts, groups, 0, on_missing).fit(X, y)
+        model = PartitionEnsemble(
+            estimator, n_parts, groups, random_state=0, on_missing=on_missing
+        ).fit(X, y)
         rows = grid(VALUES, 6)
         wanted, tolerance = rng.choice(y), rng.choice([0.5, 1.0, 2.0])
         prediction = model.predict(rows)
@@ -195,7 +199,9 @@ def test_no_certificate_of_1_000_models_is_beaten(seed):
             rng.choice(VALUES[:3], size=(20, 4)),
             rng.integers(3, size=20).astype(float),
         )
-        model = PartitionEnsemble(TWOS, n_parts, groups, 0, on_missing).fit(X, y)
+        model = PartitionEnsemble(
+            TWOS, n_parts, groups, random_state=0, on_missing=on_missing
+        ).fit(X, y)
         wanted, tolerance = (
             rng.choice([0.0, 0.5, 1.0, 2.0]),
             rng.choice([0.0, 0.5, 1.0]),

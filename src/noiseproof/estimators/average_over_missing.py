@@ -189,6 +189,7 @@ class AverageOverMissing(KnownMissing):
         conditional: Any = "auto",
         n_draws: int = 20,
         random_state: Any = None,
+        *,
         n_calibration: int = 500,
         treatment: Any = "auto",
     ):

@@ -94,7 +94,11 @@ class ConformalRegressor(TableDelegator):
     predicts_as_its_estimator: ClassVar[bool] = True
 
     def __init__(
-        self, estimator: Any = None, n_calibration: int = 500, random_state: Any = None
+        self,
+        estimator: Any = None,
+        *,
+        n_calibration: int = 500,
+        random_state: Any = None,
     ):
         self.estimator = estimator
         self.n_calibration = n_calibration

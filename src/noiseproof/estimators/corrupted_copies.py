@@ -98,6 +98,7 @@ class CorruptedCopies(Delegator):
         estimator: Any = None,
         noise: Any = 0.5,
         n_copies: int = 8,
+        *,
         random_state: Any = None,
     ):
         self.estimator = estimator

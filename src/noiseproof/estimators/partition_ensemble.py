@@ -121,18 +121,6 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
     {groups}
         All features of a group are put into the same part, and certificates count
         groups.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the estimators' parameters named `random_state`. None leaves them as
-        they are.
-    on_missing : {"abstain", "estimator"}, default="abstain"
-        What a part does for a row in which some of its values are missing (NaN). With
-        "abstain" it does not vote. So a deletion takes away a vote but cannot give it
-        to another class, which allows stronger certificates for deletions. With
-        "estimator" the part votes, if its estimator accepts NaN. Certificates then
-        treat a deletion like an arbitrary change. A part whose values are all missing
-        always abstains. A part is fitted on the rows on which it votes.
-    n_jobs : int or None, default=None
-        Number of parts that are fitted in parallel.
     vote : {"majority", "pairwise", "run-off"}, default="majority"
         For classifiers: how votes are counted. For "pairwise" and "run-off" parts rank
         the classes, so the estimator needs `predict_proba`. With two classes there is
@@ -142,6 +130,18 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         above. "strides" puts feature j into part j mod `n_parts`, so that each part of
         an image is a coarse image. An array of shape (n_features,) gives the part of
         each feature, and `n_parts` is not used.
+    on_missing : {"abstain", "estimator"}, default="abstain"
+        What a part does for a row in which some of its values are missing (NaN). With
+        "abstain" it does not vote. So a deletion takes away a vote but cannot give it
+        to another class, which allows stronger certificates for deletions. With
+        "estimator" the part votes, if its estimator accepts NaN. Certificates then
+        treat a deletion like an arbitrary change. A part whose values are all missing
+        always abstains. A part is fitted on the rows on which it votes.
+    n_jobs : int or None, default=None
+        Number of parts that are fitted in parallel.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the estimators' parameters named `random_state`. None leaves them as
+        they are.
 
     Attributes
     ----------
@@ -184,11 +184,11 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_parts": [Interval(Integral, 1, None, closed="left")],
         "groups": "no_validation",
-        "random_state": ["random_state"],
-        "on_missing": [StrOptions({"abstain", "estimator"})],
-        "n_jobs": [Integral, None],
         "vote": [StrOptions({"majority", *_RANKED})],
         "partition": [StrOptions({"dealt", "strides"}), "array-like"],
+        "on_missing": [StrOptions({"abstain", "estimator"})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -196,20 +196,21 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         estimator: Any = None,
         n_parts: int = 5,
         groups: Any = None,
-        random_state: Any = None,
-        on_missing: str = "abstain",
-        n_jobs: int | None = None,
+        *,
         vote: str = "majority",
         partition: Any = "dealt",
+        on_missing: str = "abstain",
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ):
         self.estimator = estimator
         self.n_parts = n_parts
         self.groups = groups
-        self.random_state = random_state
-        self.on_missing = on_missing
-        self.n_jobs = n_jobs
         self.vote = vote
         self.partition = partition
+        self.on_missing = on_missing
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _base(self) -> Any:
         if self.estimator is None:

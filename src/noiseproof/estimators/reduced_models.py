@@ -88,7 +88,7 @@ class ReducedModels(KnownMissing):
     }
 
     def __init__(
-        self, estimator: Any = None, max_patterns: int = 64, verbose: bool = False
+        self, estimator: Any = None, max_patterns: int = 64, *, verbose: bool = False
     ):
         self.estimator = estimator
         self.max_patterns = max_patterns
