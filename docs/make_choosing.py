@@ -4,8 +4,8 @@
 
 `noiseproof reproduce beyond --full` writes beyond.csv, `noiseproof reproduce harms
 --full` writes harms.csv, `noiseproof reproduce vanishing --full` writes vanishing.csv,
-and `benchmarks/recommend.py` writes recommend.csv. What stands between the marks in docs/choosing.md is replaced; the sentences around it are
-written by hand.
+and `benchmarks/recommend.py` writes recommend.csv. This script replaces what stands
+between the marks in docs/choosing.md. The sentences around it are written by hand.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ VANISHING_START = "<!-- from vanishing.csv -->\n"
 VANISHING_END = "<!-- to here, from vanishing.csv -->\n"
 _WIDE = "mnist"  # has fewer methods, so its means would not compare
 _NAMES = {
-    "mean": "filled by means",
+    "mean": "`SimpleImputer`",
     "neighbours": "`KNNImputer`",
     "iterative": "`IterativeImputer`",
     AVERAGED: "**averaged**",
-    "LightGBM": "LightGBM, its own NaN",
-    "CatBoost": "CatBoost, its own NaN",
-    "own NaN": "boosting, its own NaN",
+    "LightGBM": "LightGBM, NaN as it is",
+    "CatBoost": "CatBoost, NaN as it is",
+    "own NaN": "boosting, NaN as it is",
     "copies with NaN": "boosting, trained on NaN copies",
     AUTO: "**auto**",
 }
 _SHORT = {  # of boosting
     "own NaN": "boosting, NaN as it is",
-    "mean": "behind `SimpleImputer`",
-    "neighbours": "behind `KNNImputer`",
+    "mean": "after `SimpleImputer`",
+    "neighbours": "after `KNNImputer`",
     "copies with NaN": "trained on copies with NaN",
     AVERAGED: "**in `AverageOverMissing`**",
     AUTO: "**what `recommend` picks**",
@@ -84,7 +84,7 @@ _HARMS = {
 
 
 def rows() -> list[Row]:
-    """The stored rows on data that no rule was chosen on."""
+    """The stored rows of data that were not used to design the methods."""
     with SOURCE.open(encoding="utf-8", newline="") as file:
         found: list[Any] = list(csv.DictReader(file))
     for row in found:
@@ -115,13 +115,14 @@ def table(own: list[Row]) -> list[str]:
 
 
 def shown() -> str:
-    """The table, what it is of, and how often each claim holds."""
+    """The table of all models, and how often each claim holds."""
     found = rows()
     narrow = [row for row in found if row["data"] != _WIDE]
     names, splits = distinct(narrow, "data"), len(distinct(narrow, "repetition"))
     told = (
         f"Mean accuracy, and log-loss where a model has probabilities, over "
-        f"{', '.join(names)} ({splits} repetitions, cells and groups of columns):"
+        f"{', '.join(names)} ({splits} repetitions; single values or groups of columns "
+        "missing):"
     )
     counts = [
         f"- {claim.text.split(': ', 1)[1].split(', or within')[0]} "
@@ -129,7 +130,10 @@ def shown() -> str:
         f"{claim.numbers.split(', best in')[0]}"
         for claim in EXPERIMENT.claims(found)
     ]
-    within = "Cases in which, best or within one standard error (the goal was 90 %):"
+    within = (
+        "Number of cases in which each claim holds, counting ties within one standard "
+        "error (goal: 90 %):"
+    )
     return "\n".join([told, "", *table(narrow), "", within, "", *counts, ""])
 
 
@@ -175,7 +179,7 @@ def harms() -> str:
 
 
 def races() -> tuple[str, str]:
-    """What `recommend` found beside the best of a careful user's models, and counts."""
+    """What `recommend` found against the best of three standard models, and counts."""
     with RACES.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     lines = [

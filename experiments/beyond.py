@@ -1,4 +1,4 @@
-"""Beyond the papers: cells that are known to be missing, and every way to take it."""
+"""Beyond the papers: values that are known to be missing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from noiseproof.evaluation import contest
 from noiseproof.noise import Missing
 from noiseproof.training.portfolios import BLENDED, portfolio, winner
 
-TUNED = ("wine", "cancer", "spambase", "digits")  # rules of the package saw them
-SEEN, UNSEEN = "that rules were chosen on", "that no rule was chosen on"
+TUNED = ("wine", "cancer", "spambase", "digits")  # the methods were designed on them
+SEEN, UNSEEN = "used to design the methods", "not used to design the methods"
 AVERAGED, AUTO, ALONE = "averaged", "auto", "on their own"
 _SIDES = {"digits": 8, "mnist": 28, "optdigits": 8}  # of images, in pixels
 _GROUPS = 8  # of neighbouring columns, about
 _ITERATIVE = 100  # features that the iterative imputer gets at most
-_SHARE = 0.9  # of the cells of the table that a claim asks for
+_SHARE = 0.9  # of the cases, which a claim asks for
 _COPIES = 4
 
 
@@ -67,31 +67,30 @@ class Holes(Settings):
 
 
 class Beyond(Experiment[Holes]):
-    """What to do about cells that are known to be missing."""
+    """What to do about values that are known to be missing."""
 
     name = "beyond"
-    title = "cells known to be missing: which method to pick when"
-    paper = "Beyond the papers"
+    title = "values known to be missing: which method to pick when"
     protocol = (
-        "Models are fitted on complete rows; of the test rows, cells are missing at "
-        "random: one by one, or in groups (about eight blocks of neighbouring "
-        "columns; blocks of 2 x 2 pixels of images). Mean, neighbours (`KNNImputer`) "
-        "and iterative (`IterativeImputer`, five rounds, where there are at most 100 "
-        "features) fill the holes, in standardised features, before the same fitted "
-        "model that is averaged by `AverageOverMissing`. On their own: boosting "
-        "(`HistGradientBoostingClassifier`) with its own NaN, the same trained on four "
-        "copies with cells missing at the rate to come, LightGBM and CatBoost with "
-        "their own NaN, and auto: the portfolio of `recommend`, judged by three-fold "
-        "cross-validation on the training rows under what is to come, once by accuracy "
-        "and once by log-loss, its blend included. All boosted models have the same "
-        "number of rounds, "
-        "except CatBoost, which has 100. SVC has no probabilities, so no log-loss. "
-        "Bandwidths and other rules of the package were chosen with a look at wine, "
-        "breast cancer, spambase and digits, and at KEEL's ionosphere, letter, magic, "
-        "optdigits, pima, sonar, texture and vowel, which are not in the table. Best, "
-        "or "
-        "within one standard error: the mean of paired differences over the "
-        "repetitions is at most its standard error."
+        "All models are trained on complete rows. Values are missing from the test "
+        "rows at random: one by one, or in groups (about eight blocks of neighbouring "
+        "columns; in images, blocks of 2 x 2 pixels). Logistic regression, SVC and "
+        "boosting (`HistGradientBoostingClassifier`) are used in two ways: on imputed "
+        "rows, and averaged by `AverageOverMissing`. The imputers work on standardised "
+        "features: mean, neighbours (`KNNImputer`) and iterative (`IterativeImputer` "
+        "with five rounds, on data with at most 100 features). Own NaN is boosting "
+        "that gets NaN as it is, and so do LightGBM and CatBoost. Copies with NaN is "
+        "boosting trained on four copies of the rows, with values missing at the rate "
+        "of the test rows. Auto is the model that `recommend` picks from its "
+        "portfolio, blend included, by three-fold cross-validation on training rows "
+        "with values missing as in the test rows, once by accuracy and once by "
+        "log-loss. All boosted models have the same number of rounds, except CatBoost, "
+        "which has 100. SVC has no probabilities, so it has no log-loss. Bandwidths "
+        "and other rules of the package were designed with a look at wine, breast "
+        "cancer, spambase and digits, and at KEEL's ionosphere, letter, magic, "
+        "optdigits, pima, sonar, texture and vowel, which are not in the table. Within "
+        "one standard error: the mean of the paired differences over the repetitions "
+        "is at most its standard error."
     )
     sizes: ClassVar = {
         "tiny": Holes(
@@ -114,35 +113,37 @@ class Beyond(Experiment[Holes]):
         "full": Holes(),
     }
     summary = (
-        "How far each method is behind the best of all contenders in accuracy, by the "
-        "share of cells that are missing: means over the data sets that no rule was "
-        "chosen on, cells and groups, ± their standard error over these cases. The "
-        "plot shows the same; each data set follows."
+        "How far each method is behind the best of all methods in accuracy, by the "
+        "share of values that are missing. Numbers are means over the data sets not "
+        "used to design the methods, with single values and groups missing, ± their "
+        "standard error over these cases. The plot shows the same. Each data set "
+        "follows."
     )
     tried = (
         "The correction of donors was found to harm boosted trees on optdigits and "
-        "spambase, less so on sonar and letter, while SVC gained by it (300 training "
-        "rows, two repetitions); since then the automatic choice "
-        "also tries donors without it, on masked training rows. More donors (60), and "
-        "bandwidths of half and of 0.7 times the size, gave nothing on the whole. "
-        "KEEL's texture was in the first run, and was left out after one repetition "
-        "because it took the longest; averaging was behind the best fill there in 2 of "
-        "18 cases by accuracy. One repetition of all data had been seen before the "
-        "rule about the correction, which was chosen on the four named. A first run "
-        "with three repetitions (one of MNIST) of all data was read before what "
-        "follows, which was chosen on the four named and on the eight others of KEEL "
-        "named above (three repetitions; a case counts if averaging is within one "
-        "standard error of the best fill). Bandwidths of 0.7 times the size: accuracy "
-        "0.2 points better for each model, so they are the rule now; half: no better. "
+        "spambase, and less so on sonar and letter, while SVC gained from it (300 "
+        "training rows, two repetitions). Since then the automatic choice also tries "
+        "donors without it, on masked training rows. More donors (60), and bandwidths "
+        "of half and of 0.7 times the size, did not help overall. KEEL's texture was "
+        "in the first run, and was left out after one repetition because it took the "
+        "longest; there averaging was behind the best imputer in 2 of 18 cases by "
+        "accuracy. One repetition of all data had been seen before the rule about the "
+        "correction, which was chosen on optdigits, spambase, sonar and letter. A "
+        "first run with three repetitions (one of MNIST) of all data was read before "
+        "what follows, which was chosen on the twelve data sets named above (three "
+        "repetitions; a case counts if averaging is within one standard error of the "
+        "best imputer). Bandwidths of 0.7 times the size: accuracy is 0.2 "
+        "points better for each model, so they are the rule now; half: no better. "
         "Mixing draws of donors and of the Gaussian half and half: worse. Mixing with "
         "weights by log-loss: a little better for logistic regression and boosting, a "
-        "little worse for SVC, at twice the cost, so not done. Averaging hard classes "
-        "of SVC, or sharper scores: no better. Auto: taking the contender with the "
-        "best score was as good as the best of all in 14 of 24 cases by accuracy and "
-        "20 by log-loss (four data sets); a mean of the three averaged contenders with "
-        "weights of largest likelihood in 20 and 23; equal weights are worse. A first "
-        "run of this version was thrown away after two repetitions: the weights of "
-        "the blend had been fitted on clean rows as well, by mistake."
+        "little worse for SVC, at twice the cost, so it is not done. Averaging the "
+        "classes that SVC predicts, or sharper scores: no better. Auto: the method "
+        "with the best score was as good as the best of all in 14 of 24 cases by "
+        "accuracy and in 20 by log-loss (four data sets). A mean of the three averaged "
+        "models with maximum-likelihood weights was as good in 20 and 23; equal "
+        "weights are worse. A first run of this version was thrown away after two "
+        "repetitions: the weights of the blend had been fitted on clean rows as well, "
+        "by mistake."
     )
     grows_by = ("data", "repetitions", "wide_repetitions")
     layout = Layout(value="accuracy", panel="table", x="case", curve="method")
@@ -162,9 +163,10 @@ class Beyond(Experiment[Holes]):
                 for model in distinct(own, "model"):
                     cases = select(own, model=model)
                     if model != ALONE and cases[0][measure] is not None:
-                        text = f"averaging is as good as the best fill of {model}"
+                        text = "averaging is as good as the best imputer before "
+                        text += model
                         found.append(_as_good(cases, AVERAGED, measure, kind, text))
-                text = "auto is as good as the best of all"
+                text = "auto is as good as the best of all others"
                 found.append(_as_good(own, AUTO, measure, kind, text))
         return found
 
@@ -206,7 +208,7 @@ def judged(name: str, source: Any, repetition: int, settings: Holes) -> Iterator
     seed = settings.seed + repetition
     X, y, T, truth = split(source, settings, seed)
     contenders = Contenders(X, y, settings, seed)
-    for harm, groups in (("cells", None), ("groups", groups_of(name, X.shape[1]))):
+    for harm, groups in (("values", None), ("groups", groups_of(name, X.shape[1]))):
         for rate in settings.rates:
             noise = Missing(rate, groups)
             Q = noise.sample(T, np.random.default_rng([seed, int(100 * rate)]))
@@ -230,7 +232,7 @@ def judged(name: str, source: Any, repetition: int, settings: Holes) -> Iterator
                     "log_loss": loss,
                     "fit_seconds": round(asked.cost, 3),
                     "predict_seconds": round(took, 3),
-                    "table": f"{name}, {ALONE if alone else 'behind a fill'}",
+                    "table": f"{name}, {ALONE if alone else 'imputed or averaged'}",
                     "case": label if alone else f"{label}, {asked.model}",
                 }
 
@@ -249,7 +251,7 @@ class Asked:
 
 
 class Contenders:
-    """All that can be fitted before it is known which cells will be missing."""
+    """All that can be fitted before it is known which values will be missing."""
 
     def __init__(self, X: Any, y: Any, settings: Holes, seed: int):
         models = {
@@ -272,7 +274,7 @@ class Contenders:
         self.auto = Auto(X, y, settings, seed)
 
     def asked(self, noise: Missing, Q: Any) -> Iterator[Asked]:
-        """Everyone who is asked about rows with such holes."""
+        """Each method, with the rows that it gets, and what it cost."""
         filled = {k: timed(self._filled, i, Q) for k, (i, _) in self.fills.items()}
         for label, (model, cost) in self.models.items():
             for fill, (whole, took) in filled.items():
@@ -399,7 +401,7 @@ def boosting(n_trees: int) -> Any:
 
 
 def imputers(n_features: int) -> dict[str, Any]:
-    """Ways to fill holes; the iterative one takes too long where features are many.
+    """The imputers; the iterative one takes too long where features are many.
 
     Fitted on complete rows it would stop after one round, hence no tolerance.
     """
@@ -467,7 +469,7 @@ def measured(model: Any, X: Any, y: Any) -> tuple[float, float | None]:
 
 
 def _cases(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Rows of each data set and way of missing cells."""
+    """Rows of each data set, by what is missing and how much."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault((row["data"], row["harm"], row["rate"]), []).append(row)
@@ -487,7 +489,7 @@ def _means(case: Sequence[Row], measure: str) -> dict[tuple[str, str], float]:
 def _as_good(
     rows: Sequence[Row], method: str, measure: str, kind: str, text: str
 ) -> Claim:
-    """The claim that a method is best or near it in most cases, with all losses."""
+    """The claim that a method is as good as the best in most cases, with all losses."""
     sign = 1 if measure == "accuracy" else -1
     cases, losses, wins = list(_cases(rows)), [], 0
     for case in cases:

@@ -13,6 +13,7 @@ import numpy as np
 from experiments.ranks import Ranks
 
 Row = dict[str, Any]
+BEYOND = "Beyond the papers"  # where an experiment repeats none of their figures
 
 
 class Part(NamedTuple):
@@ -81,7 +82,7 @@ class Experiment(ABC, Generic[S]):
     name : str
         As in `noiseproof reproduce NAME`; the module has the same name.
     title, paper : str
-        What it shows, and where the paper shows it.
+        What it shows, and where the paper shows it; `BEYOND` if no paper does.
     protocol : str
         How constants are chosen, and what differs from the paper.
     sizes : dict
@@ -101,7 +102,7 @@ class Experiment(ABC, Generic[S]):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    paper: ClassVar[str]
+    paper: ClassVar[str] = BEYOND
     protocol: ClassVar[str]
     sizes: ClassVar[Mapping[str, Any]]
     layout: ClassVar[Layout]

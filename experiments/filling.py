@@ -1,4 +1,4 @@
-"""Ways to fill the holes of a table, before any model is asked."""
+"""Imputers of a table, each with one interface."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _REGRESSORS = 30  # features that predict another one, at most
 
 
 class Filling(ABC):
-    """Learns from training rows how to fill holes."""
+    """Learns from training rows how to impute missing values."""
 
     @abstractmethod
     def fit(self, X: Any) -> Self: ...
 
     @abstractmethod
     def filled(self, X: Any) -> list[Any]:
-        """The table without holes; several of them for multiple imputation."""
+        """The completed table; several of them for multiple imputation."""
 
 
 class Means(Filling):

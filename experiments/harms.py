@@ -1,4 +1,4 @@
-"""Beyond the papers: every method under every harm, on the same data."""
+"""Beyond the papers: every method on the same data, whatever happens to features."""
 
 from __future__ import annotations
 
@@ -74,23 +74,24 @@ class Comparison(Experiment[Harms]):
     """Which method a user should pick, and when."""
 
     name = "harms"
-    title = "all methods under all harms: which to pick when"
-    paper = "Beyond the papers"
+    title = "lost, noisy and attacked features: which method to pick when"
     protocol = (
-        "Two classes; features standardised by the training rows (digits are first "
-        "averaged to 7 x 7 pixels), so that a deleted feature, a zero, is an average "
-        "one. Models are fitted to clean rows; for each harm, the constants of each "
-        "method are those that do best on validation rows that suffer it. Gradient "
-        "boosting and the imputation (scikit-learn's iterative one) see a deleted "
-        "feature as NaN. Deletion: each feature dies with this probability; groups: of "
-        "five neighbours, which die together; Gaussian: noise of this scale on every "
-        "feature; attack: an adversary that can ask the model deletes (or halves or "
-        "doubles) this many features of each row, one after another."
+        "Two classes. Features are standardised by the training rows (digits are first "
+        "averaged to 7 x 7 pixels), so that a deleted feature, replaced by zero, has "
+        "its mean. Models are trained on clean rows. The hyperparameters of each "
+        "method are those with the smallest error on validation rows whose features "
+        "suffer the same as those of the test rows. Gradient boosting and the imputer "
+        "(scikit-learn's iterative one) get deleted features as NaN, all other methods "
+        "as zero. Deletion: each feature is deleted with this probability. Groups: "
+        "five neighbouring features are deleted together, with this probability. "
+        "Gaussian: noise of this scale is added to all features. Attack: an adversary "
+        "who can query the model deletes this many features of each row, one after "
+        "another. Scaling: the adversary halves or doubles them instead."
     )
     tried = (
-        "On digits, neighbours tell what a dead pixel was, so imputation wins; no "
-        "other method here looks at neighbours. Copies of an imputing pipeline were "
-        "not tried."
+        "On digits, neighbouring pixels say much about a deleted one, so imputation "
+        "wins; no other method here uses neighbours. Copies of an imputing pipeline "
+        "were not tried."
     )
     sizes: ClassVar = {
         "tiny": Harms(
@@ -145,7 +146,7 @@ class Comparison(Experiment[Harms]):
                         yield {**shared, "model": label, "harm": harm, **point}
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Who wins under each harm."""
+        """Whether a method of this package is the best, for each harm."""
         return [
             _winner(select(rows, data=name, harm=harm), name, harm)
             for name in distinct(rows, "data")

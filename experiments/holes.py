@@ -1,4 +1,4 @@
-"""Beyond the papers: cells are missing for a reason, in training rows or only later."""
+"""Beyond the papers: values missing for a reason, in training rows or only later."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _GOOD = 0.9  # share of the cases that a claim asks for
 
 @dataclass(frozen=True)
 class Sizes(Settings):
-    """Rows, splits, share of missing cells, and how large the models are."""
+    """Rows, splits, share of missing values, and how large the models are."""
 
     data: tuple[str, ...] = (
         *WITH_HOLES,
@@ -89,11 +89,10 @@ class Sizes(Settings):
 
 
 class Reasons(Experiment[Sizes]):
-    """What to do about missing cells, whatever makes them missing."""
+    """What to do about missing values, whatever makes them missing."""
 
     name = "holes"
-    title = "cells missing for a reason, in training rows too"
-    paper = "Beyond the papers"
+    title = "values missing for a reason, also in training rows"
     protocol = (
         "The data are random rows of twelve tables: five of R's package mlbench that "
         "have missing values of their own, four of TabFSBench (as in `vanishing`), and "
@@ -174,7 +173,7 @@ class Reasons(Experiment[Sizes]):
         return found
 
     def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
-        """Mean rank on each data set, by where the holes are."""
+        """Mean rank on each data set, by where values are missing."""
         found = []
         for where in distinct(rows, "where"):
             own = judged_ranks(_shared(_cases(rows, where=where)))
@@ -230,7 +229,7 @@ def judged(name: str, source: Any, split: int, settings: Sizes) -> Iterator[Row]
 
 
 def reason(mechanism: str, rate: float, n_columns: int) -> Missing:
-    """What makes cells missing."""
+    """What makes values missing."""
     if mechanism != "blocks":
         return Missing(rate, mechanism=mechanism)
     size = max(2, round(n_columns / _BLOCKS))
@@ -238,7 +237,7 @@ def reason(mechanism: str, rate: float, n_columns: int) -> Missing:
 
 
 def with_holes(whole: Divided, noise: Missing, rng: np.random.Generator) -> Divided:
-    """All rows with holes that were made in one go, so that they are alike."""
+    """Training and test rows from which values are removed in one go, and so alike."""
     import pandas as pd
 
     n = len(whole.train.y)
@@ -249,7 +248,7 @@ def with_holes(whole: Divided, noise: Missing, rng: np.random.Generator) -> Divi
 
 
 class Behind:
-    """A model that is shown filled rows, in training too."""
+    """A model that gets imputed rows, also in training."""
 
     def __init__(self, model: Any, filling: Filling, *, indicators: bool = False):
         self.model, self.filling, self.indicators = model, filling, indicators

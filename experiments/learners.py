@@ -30,7 +30,7 @@ from noiseproof.tables import TableEncoder
 LINEAR, BOOSTING, FOREST, KERNEL = "linear", "boosting", "forest", "kernel machine"
 RIVALS = ("LightGBM", "XGBoost", "CatBoost")
 _LEAST = 1e-6  # probability that counts
-_MOST = 0.9  # share of the cells that a copy of a row loses
+_MOST = 0.9  # share of the values that a copy of a row loses
 _KINDS = 10  # of words that CatBoost codes as one-hot: its default takes minutes
 _FOLDS = 3  # that make probabilities of a kernel machine's scores
 
@@ -106,7 +106,7 @@ def _with_missing(X: Any) -> Any:
 
 
 def with_copies(table: Table, n_copies: int, rng: np.random.Generator) -> Table:
-    """The rows, and copies with holes; each copy of a row has a rate of its own."""
+    """The rows, and incomplete copies; each copy of a row has a rate of its own."""
     import pandas as pd
 
     X, y = table

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.experiment import (
+    BEYOND,
     Claim,
     Experiment,
     Layout,
@@ -83,13 +84,14 @@ def _command(experiment: Experiment[Any], size: str) -> str:
 
 
 def _measured(experiment: Experiment[Any]) -> str:
+    """What the tables show, and where the paper's own numbers are."""
     layout = experiment.layout
-    beside = (
-        "the paper's number in brackets"
-        if experiment.printed
-        else "the paper prints no number for these cells"
-    )
-    return f"{layout.value.capitalize().replace('_', ' ')} by {layout.curve}; {beside}."
+    shown = f"{layout.value.capitalize().replace('_', ' ')} by {layout.curve}"
+    if experiment.printed:
+        return f"{shown}; the paper's numbers are in brackets."
+    if experiment.paper == BEYOND:
+        return f"{shown}."
+    return f"{shown}; the paper prints no numbers for these results."
 
 
 def _summary(experiment: Experiment[Any], rows: Sequence[Row]) -> list[str]:

@@ -149,7 +149,7 @@ def from_source(source: Any) -> Table:
 
 
 def without(X: Any, gone: Any) -> Any:
-    """The table without some cells: a mask of all of them, or names of columns."""
+    """The table without some values: a mask of them, or names of columns."""
     if np.ndim(gone) == 1:
         gone = np.broadcast_to(np.isin(X.columns, gone), X.shape)
     return X.mask(gone)

@@ -84,7 +84,6 @@ class Vanishing(Experiment[Sizes]):
 
     name = "vanishing"
     title = "columns vanish: how close to a model retrained without them"
-    paper = "Beyond the papers"
     protocol = (
         "The nine tables are those of TabFSBench (Cheng et al., ICML 2025) that are "
         "freely available as files: abalone, bike, concrete and laptop (root mean "
