@@ -232,7 +232,8 @@ def test_bad_rows_are_one_sentence(words, rng):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "irls"])
 def test_other_solvers_are_refused(solver, data):
-    with pytest.raises(ValueError, match=f"solver='{solver}' works for NumPy arrays only"):
+    sentence = f"solver='{solver}' works for NumPy arrays only"
+    with pytest.raises(ValueError, match=sentence):
         DropoutSVC(solver=solver).fit(*tensors(*data))
 
 
@@ -240,7 +241,8 @@ def test_other_solvers_are_refused(solver, data):
 def test_groups_are_refused(expectation, data):
     noise = Dropout(0.3, groups=[0, 0, 1, 1, 2])
     model = DropoutLogisticRegression(noise, expectation=expectation)
-    with pytest.raises(ValueError, match="Noise with groups works for NumPy arrays only"):
+    sentence = "Noise with groups works for NumPy arrays only"
+    with pytest.raises(ValueError, match=sentence):
         model.fit(*tensors(*data))
 
 
