@@ -3,11 +3,12 @@
 
 A robustness curve shows what happened in some random draws. A certificate says what
 *cannot* happen: for each row, the smallest number of features whose deletion changes
-the prediction. For linear models it is exact, and takes a moment for thousands of rows.
+the prediction. For linear models it is exact, and computing it for thousands of rows
+takes about a second.
 """
 
 # %%
-# Two models that are nearly equally good on clean digits.
+# The plot compares two models that are nearly equally good on clean digits.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,16 +29,16 @@ CertificateDisplay.from_estimators(models, X_test, y_test)
 plt.show()
 
 # %%
-# At budget 0 a curve is the plain accuracy. At budget 3 it is the share of digits that
-# are right and stay right *whichever* three pixels are deleted. Nothing was tried out:
-# it is a proof about this model and these rows.
+# At budget 0 a curve shows the plain accuracy. At budget 3 it shows the share of digits
+# that are predicted correctly *whichever* three pixels are deleted. This is not an
+# experiment, but a proof about this model and these rows.
 
 certificates = certify(models["DropoutSVC"], X_test, y_test)
 print("certified at 0, 1, 3, 5:", certificates.accuracy_at([0, 1, 3, 5]).round(3))
 
 # %%
-# For each row the certificate also names pixels that would do it. The digits that take
-# the fewest pixels, and the ones that take the most:
+# For each row the certificate also names pixels whose deletion changes the prediction.
+# Here are the digits for which the fewest pixels suffice, and those that need the most:
 
 right = np.flatnonzero(models["DropoutSVC"].predict(X_test) == y_test)
 order = right[np.argsort(certificates.budget[right], kind="stable")]
@@ -50,9 +51,12 @@ for ax, row in zip(axes.flat, np.r_[order[:5], order[-5:]], strict=True):
 plt.show()
 
 # %%
-# What it does not say: nothing about new rows (`risk_bound` does, with a confidence),
-# nothing about pixels that get *other values* (certify with `NormBall` or
-# `FeatureScaling` for that), and nothing about whether a prediction is right in the
-# first place (`accuracy_at` counts those that are).
+# A certificate has limits:
+#
+# - It says nothing about new rows. `risk_bound` does, with a stated confidence.
+# - It says nothing about pixels that get *other values*. For those, certify against
+#   `NormBall` or `FeatureScaling`.
+# - It does not say whether a prediction is correct. `accuracy_at` counts those that
+#   are.
 
 print(f"risk under 3 deletions, at 95 % confidence: {certificates.risk_bound(3):.3f}")

@@ -1,15 +1,15 @@
-"""How sure can I be when cells are missing?
-=========================================
+"""How sure can I be when values are missing?
+==========================================
 
-A model that has lost half of its inputs should say so. Conformal sets list the classes
-that cannot be ruled out, and promise that the true one is among them in, say, 90 % of
-the rows. The usual promise is an average: rows with holes may be covered far less
-often. `conformal_sets` keeps it for every pattern of missing cells.
+If half of its inputs are missing, a model should be less certain. A conformal set lists
+the classes that cannot be ruled out, and contains the true class for, say, 90 % of the
+rows. Usually this holds only on average: rows with missing values may be covered far
+less often. `conformal_sets` guarantees it for every pattern of missing values.
 """
 
 # %%
-# Boosted trees that know NaN. One set is calibrated on complete rows in the usual way,
-# the other by `conformal_sets`.
+# The model is boosted trees, which accept NaN. Its sets are calibrated in two ways: on
+# complete rows, as usual, and by `conformal_sets`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +30,8 @@ strange = 1 - model.predict_proba(X[calibration])[np.arange(2000), y[calibration
 threshold = np.sort(strange)[int(np.ceil(2001 * 0.9)) - 1]
 
 # %%
-# More and more of the columns go missing:
+# Share of the rows whose set contains the true class, and the size of the sets, as more
+# and more columns are missing:
 
 missing = [0, 2, 4, 6, 8]
 covered, size = np.zeros((2, 5)), np.zeros((2, 5))

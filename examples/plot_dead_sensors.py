@@ -1,17 +1,17 @@
 """Which model survives dead sensors?
 ==================================
 
-A machine is watched by 64 sensors. Some of them will fail, a failed sensor reads zero,
-and nothing tells the model which ones have failed. Here the sensors are the pixels of
-scikit-learn's handwritten digits. How far do models hold that were trained while
-everything worked?
+A machine is monitored by 64 sensors. Some of them will fail. A failed sensor reads
+zero, and nothing tells the model which ones have failed. Here the sensors are the
+pixels of scikit-learn's handwritten digits. How much accuracy do models lose that were
+trained while all sensors worked?
 """
 
 # %%
-# Four models on the same rows: a plain linear SVM, boosted trees, and two models that
-# were trained for features that vanish. `DropoutSVC` minimises its expected loss over
-# *all* ways in which pixels may be lost, in closed form, so it takes about as long as
-# one plain fit.
+# Four models are trained on the same rows: a plain linear SVM, boosted trees, and two
+# models that expect features to be lost. `DropoutSVC` minimises its expected loss over
+# *all* ways in which pixels may be lost. It does so in closed form, which takes about
+# as long as one plain fit.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -35,8 +35,9 @@ for model in models.values():
     model.fit(X_train, y_train)
 
 # %%
-# `robustness_curve` deletes pixels at random, the same ones for every model, and scores
-# what is left. It fits nothing again, and works for any model with `predict`.
+# `robustness_curve` deletes pixels of the test rows at random, the same ones for every
+# model, and scores the predictions. It works for any model with `predict`, and does not
+# fit it again.
 
 levels = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 curve = robustness_curve(
@@ -46,12 +47,12 @@ RobustnessCurveDisplay.from_curve(curve)
 plt.show()
 
 # %%
-# The numbers behind the picture:
+# The same as numbers:
 
 print(curve)
 
 # %%
-# The price of robustness is paid on clean rows, and the gain comes with the damage: the
-# mean over all levels shows which model to take if nobody knows how bad it will get.
+# Robustness costs accuracy on clean rows, and gains accuracy as sensors fail. If you do
+# not know how many will fail, compare the mean scores over all levels:
 
 print({name: round(area, 3) for name, area in curve.area().items()})

@@ -1,15 +1,15 @@
 """Do features fail alone, or a sensor at a time?
 ==============================================
 
-A sensor with ten readings does not lose one of them: it dies, and all ten are gone. A
-model trained for features that vanish one by one may put all its trust in one sensor.
-When is it worth telling the noise which features belong together?
+A sensor with ten readings rarely loses a single one: it dies, and all ten are lost. A
+model that was trained for features that fail one by one may rely on one sensor alone.
+When does it pay to tell the model which features fail together?
 """
 
 # %%
-# Three sensors with ten readings each see the same state, and, with different gains, a
-# common disturbance. The difference of two sensors is free of the disturbance, so a
-# plain model plays them off against each other. That fails once one of them is gone.
+# Three sensors with ten readings each measure the same state. A common disturbance
+# affects all of them, to different degrees. A plain model cancels the disturbance by
+# taking differences between sensors. That fails as soon as one of them is lost.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,7 +42,7 @@ for model in models.values():
     model.fit(X, y)
 
 # %%
-# Accuracy with every sensor alive, and with each of them dead:
+# Accuracy with all sensors working, and with each of them dead:
 
 figure, ax = plt.subplots()
 for i, (name, model) in enumerate(models.items()):
@@ -57,15 +57,15 @@ ax.legend()
 plt.show()
 
 # %%
-# The weights explain it: the total weight of each sensor's readings.
+# The weights explain why. Here is the total weight of each sensor's readings:
 
 for name, model in models.items():
     print(f"{name:20}", model.coef_.reshape(3, 10).sum(axis=1).round(2))
 
 # %%
-# `robustness_curve` can let whole sensors die, too. Knowing the groups is not always
-# worth it: where sensors share no disturbance, independent noise of the same rate does
-# as well or better, since it regularises more.
+# `robustness_curve` can also let whole sensors die. Noise with groups does not always
+# pay: if sensors share no disturbance, independent noise of the same rate is as good or
+# better, because it regularises more.
 
 curve = robustness_curve(
     models,

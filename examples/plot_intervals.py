@@ -1,17 +1,16 @@
 """How far off may a predicted quantity be?
 ========================================
 
-A prediction of a quantity is of little use without a range. Which range is right
-depends on what is missing: without its best sensors a model knows less. The intervals
-of `predict_interval` hold the target as often as promised for every pattern of missing
-values. The standard deviation of `predict(..., return_std=True)` answers another
-question, and is no such range.
+How far off a prediction may be depends on what is missing: without its best inputs a
+model makes larger errors. The intervals of `predict_interval` contain the target with
+the probability you ask for, for every pattern of missing values. The standard deviation
+of `predict(..., return_std=True)` does not give such intervals.
 """
 
 # %%
-# Boosted trees that predict a quantity from eight columns, and are averaged over what
-# missing values may have been. Nothing has to be set up for the intervals: `fit` keeps
-# some of the rows aside.
+# The model is boosted trees in `AverageOverMissing`, which predict a quantity from
+# eight columns. Intervals need no preparation: `fit` holds out some rows to calibrate
+# them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +25,7 @@ boosting = HistGradientBoostingRegressor(max_iter=60, random_state=0)
 model = AverageOverMissing(boosting, random_state=0).fit(X[train], y[train])
 
 # %%
-# One row, of which more and more is missing. The interval grows with what is not known:
+# As more values of a row are missing, its interval grows:
 
 row = X[test][:1].copy()
 for column in (3, 1, 0):
@@ -37,9 +36,10 @@ for column in (3, 1, 0):
     row[0, column] = np.nan
 
 # %%
-# How often do intervals hold the target? Three ways, with more and more columns gone:
-# intervals of `predict_interval`; one width for all rows, which is right for complete
-# rows; and the prediction ± 1.645 times the standard deviation of `return_std`.
+# How often do intervals contain the target as more columns are missing? Three kinds of
+# intervals are compared: those of `predict_interval`; intervals of one width, which is
+# right for complete rows; and the prediction ± 1.645 standard deviations of
+# `return_std`.
 
 gone = [[], [3], [3, 1], [3, 1, 0], [3, 1, 0, 4]]
 width = np.diff(model.predict_interval(X[test][:1]))[0, 0]  # of a complete row
@@ -67,8 +67,9 @@ axes[0].legend()
 plt.show()
 
 # %%
-# `return_std` is the standard deviation of the *prediction* over what the missing
-# values may have been: zero for a complete row, though its target is noisy.
+# `return_std` gives the standard deviation of the *prediction* over the possible
+# missing values. It does not include the noise of the target, so it is zero for a
+# complete row.
 
 for i, label in enumerate(labels):
     print(f"{label:24}", covered[i].round(2))

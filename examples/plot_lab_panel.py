@@ -2,9 +2,9 @@
 ====================================
 
 A classifier was trained on patients with all measurements. Now a patient comes for whom
-a whole panel is missing: those cells are empty, and we know that they are. Filling them
-with averages throws away what the other measurements say about them. How much better is
-an average over what the missing values may have been?
+a whole panel of measurements is missing, and we know which. Mean imputation ignores
+what the other measurements say about the missing ones. How much better is it to average
+the predictions over the likely values of the missing measurements?
 """
 
 # %%
@@ -32,16 +32,16 @@ panels["mean and worst"] = [*panels["mean"], *panels["worst"]]
 
 scaler, classifier = StandardScaler(), LogisticRegression()
 models = {
-    "filled with means": make_pipeline(scaler, SimpleImputer(), classifier),
-    "filled by neighbours": make_pipeline(scaler, KNNImputer(), classifier),
+    "mean imputation": make_pipeline(scaler, SimpleImputer(), classifier),
+    "KNNImputer": make_pipeline(scaler, KNNImputer(), classifier),
     "averaged": AverageOverMissing(make_pipeline(scaler, classifier), random_state=0),
 }
 for model in models.values():
     model.fit(X_train, y_train)
 
 # %%
-# Accuracy tells how often the class is right, log-loss whether the probabilities are. A
-# patient whose panel is missing should get a less certain answer.
+# Accuracy measures the predicted classes, and log-loss the probabilities. If a panel is
+# missing, predictions should be less certain.
 
 accuracy = np.zeros((len(models), len(panels)))
 loss = np.zeros_like(accuracy)
@@ -68,10 +68,10 @@ axes[1].legend()
 plt.show()
 
 # %%
-# Accuracies are close to each other. The probabilities are not: the average is less
-# certain where it should be, and its log-loss is the lowest for each panel.
+# The accuracies are close to each other, but the log-losses are not. The average has
+# the lowest log-loss for each panel, because it is less certain where it should be.
 #
-# One patient in detail: what the model says with all values, and without a panel.
+# One patient in detail: the probability with all values, and without two panels.
 
 row = X_test.iloc[[7]]
 without = row.copy()

@@ -1,14 +1,14 @@
 """What do today's missing values cost?
 ====================================
 
-A model is in production, and no labels come in. Values go missing, more of them each
-day. How good are the answers now, how good would they be with nothing missing, and
-which column should be repaired first?
+A model is in production, and there are no labels for the new rows. Each day more values
+are missing. How good are the predictions now, how good would they be if nothing were
+missing, and which column should be repaired first?
 """
 
 # %%
-# A forest learns from complete patients. Averaged over missing values, its
-# probabilities say how often it is right.
+# A forest is trained on patients without missing values. `AverageOverMissing` averages
+# its probabilities over the missing values, so they show how often it is right.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,8 @@ forest = RandomForestClassifier(random_state=0)
 model = AverageOverMissing(forest, random_state=0).fit(X_train, y_train)
 
 # %%
-# Five days, on which more and more is missing. The estimate does not see the labels.
-# Here they are known, so that it can be compared with the truth.
+# On each of five days more values are missing. The estimate does not use the labels.
+# They are known here, so the plot can also show the true accuracy.
 
 days = {
     f"day {i}": Missing(rate).sample(X_new, rng=i)
@@ -42,7 +42,7 @@ display.ax_.legend()
 plt.show()
 
 # %%
-# On the last day, the holes of some columns cost more than those of others.
+# On the last day, the missing values of some columns cost more than those of others.
 
 last = series.batches["day 5"]
 print(last)
@@ -50,8 +50,8 @@ MissingCostDisplay(last).plot()
 plt.show()
 
 # %%
-# Values that are missing because of what they are cannot be estimated for what they
-# are: a warning says so.
+# If large values are missing more often than small ones, the observed values say too
+# little about the missing ones, and the estimate may be wrong. A warning says so.
 
 by_value = Missing({"mean area": 0.9, "mean texture": 0.9}, mechanism="mnar")
 found = missing_cost(model, by_value.sample(X_new, rng=0))

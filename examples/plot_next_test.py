@@ -1,12 +1,12 @@
 """Which test should be made next?
 ===============================
 
-Few measurements of a sample are known, and each one more costs money and time. Which
+Few measurements of a sample are known, and each further one costs money and time. Which
 one says most about the class? The answer differs from sample to sample.
 """
 
 # %%
-# A forest learns from wines with all 13 measurements. Of new wines nine tenths of the
+# A forest is trained on wines with all 13 measurements. For new wines, 90 % of the
 # measurements are missing.
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,9 @@ model = AverageOverMissing(forest, random_state=0).fit(X_train, y_train)
 wines = Missing(0.9).sample(X_new, rng=0)
 
 # %%
-# For each wine the missing measurement that is worth most: how far the log-loss is
-# expected to fall if it is made. Where the class is clear nothing is worth much.
+# The table shows for each wine which missing measurement is worth most, and how far the
+# log-loss is expected to fall if it is made. If the class is clear, no measurement is
+# worth much.
 
 values = pd.DataFrame(value_of_cells(model, wines), columns=X.columns)
 first = pd.DataFrame({"measure next": values.idxmax(axis=1)})
@@ -37,8 +38,8 @@ first["probability"] = model.predict_proba(wines).max(axis=1)
 print(first.head(8).round(3).to_string())
 
 # %%
-# Played through: measurements are made in the order of their worth, which is found
-# anew after each of them; in the order of the importance of the columns; and at random.
+# Now measurements are made one after another, in three orders: by their worth, which is
+# estimated again after each step; by the importance of the columns; and at random.
 
 curve = acquisition_curve(model, wines, X_new, y_new)
 AcquisitionDisplay(curve).plot()

@@ -1,14 +1,14 @@
 """How do I learn from more rows than fit in memory?
 =================================================
 
-`DropoutSGDClassifier` learns from a stream, one piece at a time, and touches only the
-features that a row has. Pieces of any size give the same model as one call. How
-much noise is right when each row is seen only once?
+`DropoutSGDClassifier` learns from a stream, one chunk at a time. A row updates only the
+weights of its non-zero features. Chunks of any size give the same model as a single
+call. How much noise is best if each row is seen only once?
 """
 
 # %%
-# A text-like file in svmlight format: 20,000 rows over 10,000 words. Nothing below ever
-# holds more than one piece of it.
+# The data are a file in svmlight format, similar to texts: 20,000 rows over 10,000
+# words. The code below never has more than one chunk of it in memory.
 
 import tempfile
 from pathlib import Path
@@ -42,7 +42,7 @@ def pieces(size=2**17):
 
 
 # %%
-# Each piece is predicted before it is learned from, so the score is one for new rows.
+# Each chunk is predicted before the models learn from it, so scores are for new rows.
 
 models = {
     "AdaGrad, no noise": DropoutSGDClassifier(rule="adagrad", random_state=0),
@@ -68,5 +68,5 @@ ax.legend()
 plt.show()
 
 # %%
-# Every word has a say in these labels, so little noise is best. Where most words are
-# there by chance, as in real reviews, more of it pays: see the benchmarks.
+# In these data every word influences the label, so little noise is best. In real
+# reviews most words do not, and more noise pays: see the benchmarks.

@@ -8,8 +8,9 @@ forecaster do until the sensor is back?
 """
 
 # %%
-# Three sensors are read every hour for 80 days. All of them follow the time of day and
-# a slow drift of the weather; the two towns also share their smaller ups and downs.
+# Three sensors are read every hour for 80 days. All of them depend on the time of day
+# and on the weather, which changes slowly. The two towns also share smaller
+# fluctuations.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +25,7 @@ day = np.column_stack([np.sin(hours * np.pi / 12), np.cos(hours * np.pi / 12)])
 
 
 def drift(memory, size):
-    """Noise that forgets slowly."""
+    """Random fluctuations that fade slowly."""
     noise = size * rng.standard_normal(len(hours))
     for hour in hours[1:]:
         noise[hour] += memory * noise[hour - 1]
@@ -41,8 +42,8 @@ readings = np.column_stack(
 )
 
 # %%
-# A row for each hour holds the time of day, which is always known, and earlier readings
-# of each sensor. The first 60 days are for training.
+# There is a row for each hour. It contains the time of day, which is always known, and
+# earlier readings of each sensor. The first 60 days are for training.
 
 lags = [1, 2, 3, 6, 12, 24]
 
@@ -57,7 +58,7 @@ model = RidgeCV(np.logspace(-2, 3, 6)).fit(X[:split], y[:split])
 averaged = AverageOverMissing(model, random_state=0).fit(X[:split], y[:split])
 
 # %%
-# Each sensor is out in a fifth of all hours, for half a day on average.
+# Each sensor is out in a fifth of all hours. An outage lasts half a day on average.
 
 broken = Outages(0.2, length=12).sample(readings, rng)
 out = np.isnan(broken)
@@ -68,25 +69,27 @@ X_last = lagged(np.take_along_axis(readings, latest, axis=0))[split:]
 X_mean = np.where(np.isnan(X_broken), X[:split].mean(axis=0), X_broken)
 forecasts = {
     "nothing missing": model.predict(X[split:]),
-    "filled with means": model.predict(X_mean),
-    "filled with last readings": model.predict(X_last),
+    "mean imputation": model.predict(X_mean),
+    "last reading": model.predict(X_last),
     "averaged": averaged.predict(X_broken),
 }
 
 # %%
-# The share of the loss that is recovered compares the error with that of the model when
-# nothing is missing, and with that of the same model on rows filled with means.
+# Outages increase the error. The share of this increase that a method recovers is 1 if
+# its error is that of the model with nothing missing, and 0 if it is that of the model
+# after mean imputation.
 
 error = {name: np.abs(f - y[split:]).mean() for name, f in forecasts.items()}
-complete, imputed = error["nothing missing"], error["filled with means"]
+complete, imputed = error["nothing missing"], error["mean imputation"]
 for name, value in error.items():
     share = (imputed - value) / (imputed - complete)
     print(f"{name:26} mean absolute error {value:.2f}, recovered {share:5.2f}")
 
 # %%
-# Three days in which the town's own sensor was out for a while (grey). Means pull the
-# forecast to the middle, and the last reading stays where it was. The average over what
-# the missing readings may have been follows the neighbouring town and the hour.
+# The plot shows three days in which the town's own sensor was out for a while (grey).
+# Mean imputation pulls the forecast towards the average demand. The last reading does
+# not follow the changes of the day. The averaged forecast follows the neighbouring town
+# and the hour.
 
 gone = out[24:, 0][split:]
 start = max(int(np.convolve(gone, np.ones(24), "valid").argmax()) - 24, 0)

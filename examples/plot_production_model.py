@@ -2,8 +2,8 @@
 =======================================================
 
 The model in production cannot be trained again: it is validated, signed off, or belongs
-to somebody else. Rows with holes arrive all the same. `AverageOverMissing` around the
-*frozen* model needs only unlabelled rows of the past.
+to somebody else. But now it gets rows with missing values. Wrap the *frozen* model in
+`AverageOverMissing`, which needs only rows of the past, without labels.
 """
 
 # %%
@@ -27,7 +27,7 @@ served = HistGradientBoostingClassifier(max_iter=30, random_state=0)
 served.fit(X_train, y_train)
 
 # %%
-# The wrapper sees the rows of training, but no labels, and leaves the model as it is.
+# The wrapper gets the training rows without labels, and does not change the model.
 
 wrapped = AverageOverMissing(FrozenEstimator(served), random_state=0).fit(X_train)
 imputed = make_pipeline(KNNImputer(), FrozenEstimator(served)).fit(X_train, y_train)
@@ -43,8 +43,8 @@ RobustnessCurveDisplay.from_curve(curve)
 plt.show()
 
 # %%
-# An average over possible values is also a better probability. Here is one digit with
-# more and more of its pixels gone:
+# The averaged probabilities also show how certain the model still is. Here is one digit
+# with more and more of its pixels missing:
 
 row = X_test[:1]
 order = np.random.default_rng(1).permutation(64)

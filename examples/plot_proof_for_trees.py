@@ -1,14 +1,15 @@
 """What can be proven about boosted trees?
 =======================================
 
-Certificates are exact for linear models. For anything else there is a construction:
-`PartitionEnsemble` splits the features into parts, trains a model on each, and lets
-them vote. Whatever happens to a feature can turn one vote only, so the votes are a
-proof. What does that cost in accuracy?
+For linear models certificates are exact. For all other models there is
+`PartitionEnsemble`: it splits the features into parts, trains a model on each part, and
+lets these models vote. Whatever happens to one feature can change one vote only, so the
+votes prove how many features must change. What does that cost in accuracy?
 """
 
 # %%
-# Boosted trees on the breast cancer data, alone and as ensembles of 5, 9 and 15 parts.
+# Boosted trees are trained on the breast cancer data, alone and in ensembles of 5, 9
+# and 15 parts.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,9 +42,9 @@ ax.legend()
 plt.show()
 
 # %%
-# More parts outvote more changes, but each part knows less. If features go *missing*
-# and the model sees it (NaN), a part abstains instead of voting for the wrong side, and
-# nearly twice as many losses are covered.
+# With more parts, predictions withstand more changes, but each part has fewer features
+# to learn from. If features go *missing* (NaN), a part abstains instead of voting for
+# another class, so predictions withstand nearly twice as many losses. For 15 parts:
 
 print("median number of features that must change:   ", np.median(certificates.budget))
 print("median number of features that must be deleted:",

@@ -1,13 +1,13 @@
 """Can 20 labelled digits be enough?
 =================================
 
-Labels are expensive; knowing that a digit stays the same digit when it is turned or
-moved a little is free. `InvariantSVC` learns from the worst version of each row that an
-attack allows. How many labels is such knowledge worth?
+Labels are expensive. It costs nothing to know that a digit that is turned or moved a
+little is still the same digit. `InvariantSVC` uses such knowledge: it learns from the
+worst version of each row that an attack allows. How many labels is that worth?
 """
 
 # %%
-# Two labelled digits of each class are all the training data. The test digits are
+# The training data are one to eight labelled digits of each class. The test digits are
 # turned by up to 20 degrees.
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ for ax, degrees in zip(axes, (-20, -10, 0, 10, 20), strict=True):
 plt.show()
 
 # %%
-# The attack says what may happen: a rotation by 10 or 20 degrees, or a shift by a
-# pixel.
+# The attack describes what may happen to a digit: a rotation by 10 or 20 degrees, or a
+# shift by one pixel.
 
 attack = Union([ImageRotation(10), ImageRotation(20), ImageShift(1)])
 angles = [-20, -10, 0, 10, 20]
@@ -80,9 +80,9 @@ ax.legend()
 plt.show()
 
 # %%
-# Twenty labelled digits with this knowledge are worth about eighty without it. Training
-# on all copies does as well here; `InvariantSVC` reaches it with a proven gap to the
-# optimum, and also takes attacks whose ways cannot be listed.
+# With this knowledge twenty labelled digits are worth about eighty without it. Training
+# on all turned copies is as good here. The advantages of `InvariantSVC` are a proven
+# gap to the optimum, and that it also supports attacks whose versions cannot be listed.
 
 for n, s in zip(labels, found, strict=True):
     print(10 * n, "labels:", {name: round(float(v), 3) for name, v in s.items()})

@@ -2,11 +2,11 @@
 ====================================================
 
 Each sequence has two passages, and all tokens of a passage have the same label. One
-token of a passage is a keyword, which tells the label clearly once the noise that all
-tokens of the passage share is taken off; the other tokens tell it less clearly. A chain
-trained on intact sequences uses the other tokens to correct the keyword, which hurts
-once the keyword is gone. A chain trained against the deletion of two tokens learns what
-each token says on its own.
+token of each passage is a keyword. All tokens of a passage share some noise. Without
+this noise, the keyword shows the label clearly, and the other tokens less clearly. A
+chain trained on intact sequences uses the other tokens to remove the noise from the
+keyword, which does harm if the keyword is deleted. A chain trained against the deletion
+of two tokens learns what each token says on its own.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def compare(
 
 
 # %%
-# Share of labels that are right, on intact sequences, without the keywords, and without
-# the two tokens whose loss hurts the chain most. A much stronger penalty (`alpha=1.0`)
-# does as well as robust training here, if one knows to choose it.
+# The plot shows the share of correct labels: on intact sequences, without the keywords,
+# and without the two tokens whose loss hurts the chain most. A much stronger penalty
+# (`alpha=1.0`) is as good as robust training here, if one knows to choose it.
 
 if __name__ == "__main__":
     found = compare(n_test=200)
@@ -78,7 +78,7 @@ if __name__ == "__main__":
         bars = ax.bar(np.arange(3) + 0.4 * i - 0.2, heights, 0.36, label=name)
         ax.bar_label(bars, fmt="%.2f")
     ax.set_xticks(range(3), cases)
-    ax.set(ylim=(0.5, 1), ylabel="share of right labels")
+    ax.set(ylim=(0.5, 1), ylabel="share of correct labels")
     ax.grid(axis="x", visible=False)
     ax.legend()
     plt.show()

@@ -1,10 +1,10 @@
 """Can a spam filter be made hard to rewrite?
 ==========================================
 
-A spammer who knows the filter leaves out the words that give the mail away. A filter
-that rests on a few telling words is beaten by deleting them; one that was trained
-against such deletions spreads its trust. What does that cost on mail that nobody
-rewrites, and what does it buy?
+A spammer who knows the filter leaves out the words that give the mail away. This beats
+a filter that relies on a few telling words. A filter that was trained against such
+deletions relies on many words. What does that cost on mail that nobody rewrites, and
+what is gained on mail that a spammer does rewrite?
 """
 
 # %%
@@ -41,8 +41,8 @@ for model in filters.values():
     model.fit(X_train, y_train)
 
 # %%
-# The adversary is an object. `FeatureDeletion` removes, from every single mail, the
-# words whose loss hurts this filter most.
+# The attack `FeatureDeletion` removes from each mail the words whose loss hurts the
+# filter most.
 
 attack = FeatureDeletion()
 curve = robustness_curve(filters, X_test, y_test, attack, [0, 1, 2, 3, 4, 5, 6, 8, 10])
@@ -50,8 +50,8 @@ RobustnessCurveDisplay.from_curve(curve)
 plt.show()
 
 # %%
-# How many words must a spammer leave out to get one caught mail through? For a linear
-# filter the exact answer is known, mail by mail.
+# How many words must a spammer leave out of a mail that was caught, to get it through?
+# For a linear filter `certify` computes the exact number for each mail.
 
 caught = X_test[(y_test == "spam")]
 figure, ax = plt.subplots()
@@ -69,9 +69,9 @@ ax.legend()
 plt.show()
 
 # %%
-# Training for *random* loss is not training for an adversary: `DropoutSVC` is the
-# weakest of the three here, as it leans even more on the telling words, which are
-# reliable on average. The share of the weight that the 12 telling words carry:
+# Training for *random* deletions does not prepare for an adversary. `DropoutSVC` is the
+# weakest of the three here, because the telling words are reliable on average, and it
+# relies on them even more. Share of the total weight of the 12 telling words:
 
 for name, model in filters.items():
     weights = np.abs(model.coef_[0])

@@ -1,13 +1,14 @@
 """Tuned for yesterday or for tomorrow?
 ====================================
 
-Cross-validation on clean rows finds the constants that are best on clean rows. If
-features will be lost, held-out rows should lose them as well. `perturbed_scorer` does
-that inside any search of scikit-learn. Does it change what is chosen?
+Cross-validation on clean rows finds the hyperparameters that are best on clean rows. If
+features will be lost later, held-out rows should lose them as well. `perturbed_scorer`
+does this in any scikit-learn search. Does it change what is chosen?
 """
 
 # %%
-# One grid, two searches: for clean digits, and for digits with half of the pixels dead.
+# Two searches use the same grid: one scores clean digits, the other digits with half of
+# their pixels deleted.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +36,7 @@ for name, search in searches.items():
     print(f"{name}: {search.best_params_}")
 
 # %%
-# The map of the grid shows that the optimum moves.
+# The scores on the grid show that the optimum (star) moves.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
 shape = (len(grid["C"]), len(grid["noise"]))
@@ -53,8 +54,8 @@ axes[0].set_ylabel("C")
 plt.show()
 
 # %%
-# On rows that no search has seen, the model that was tuned for the loss costs some
-# accuracy while all is well, and pays from about 40 % of dead pixels on.
+# On new rows, the model that was tuned for deleted pixels is less accurate as long as
+# few pixels are deleted, and more accurate from about 40 % on.
 
 levels = [0, 0.15, 0.3, 0.45, 0.6, 0.75]
 curve = robustness_curve(searches, X_test, y_test, "delete", levels, random_state=0)

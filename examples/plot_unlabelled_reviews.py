@@ -1,16 +1,16 @@
 """What are reviews without labels worth?
 ======================================
 
-Labels take people, texts are free. For generalised linear models, noise acts as a
-penalty that does not look at labels (Wager, Wang and Liang 2013), so rows without
+Labels need people, but texts are free. For generalised linear models, noise acts as a
+penalty that does not depend on labels (Wager, Wang and Liang 2013), so rows without
 labels help to estimate it. How many labelled rows do the unlabelled ones replace?
 """
 
 # %%
-# Synthetic texts: every text is about one of ten topics, a topic has its own words, and
-# half of the topics are liked. This generator was chosen because unlabelled rows help
-# there: words of a topic go together, so texts without labels tell which words do. They
-# help less, or not at all, where the words of a text have little to do with each other.
+# The texts are synthetic. Each text is about one of ten topics, each topic has its own
+# words, and half of the topics are liked. This generator was chosen because unlabelled
+# rows help here: they show which words occur together, namely those of a topic. They
+# help less, or not at all, if the words of a text have little to do with each other.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,8 +32,8 @@ def make_texts(n, rng):
 
 
 # %%
-# Unlabelled rows go to `fit` as `X_unlabeled`. The plain model gets the `C` that is
-# best on the test rows, which flatters it; the noise is the same everywhere.
+# Unlabelled rows are passed to `fit` as `X_unlabeled`. The plain model has the `C` that
+# is best on the test rows, which is an unfair advantage. The dropout rate is fixed.
 
 sizes = [50, 100, 200, 400]
 names = ("no noise, best C", "dropout", "dropout, 2,000 unlabelled texts")
@@ -61,8 +61,9 @@ ax.legend()
 plt.show()
 
 # %%
-# With 200 labelled texts, unlabelled ones are worth about as much as twice the labels.
-# With 50 they make it worse: what the model says about them is not yet good enough.
+# With 200 labelled texts, unlabelled texts help about as much as twice as many labels.
+# With 50 they do harm, because the model's predictions for them are not yet good
+# enough.
 
 for name, found in zip(names, scores, strict=True):
     print(f"{name:32}", found.mean(axis=1).round(3))

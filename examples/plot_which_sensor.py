@@ -1,14 +1,15 @@
 """Which sensor should be doubled?
 ===============================
 
-A plant has several sensors, each with a few readings, and money for one spare. The one
-to double is not the one with the largest weight, but the one whose loss costs most, and
-two sensors may stand in for each other, so that only losing both hurts.
+A plant has several sensors, each with a few readings, and money for one spare sensor.
+It should double the sensor whose loss costs most accuracy, which need not be the one
+with the largest weight. Two sensors may also replace each other, so that only losing
+both hurts.
 """
 
 # %%
-# A synthetic plant: `flow` and `pressure` measure the same thing, `temperature` another
-# one that matters nearly as much, and `vibration` hardly anything.
+# In this synthetic plant `flow` and `pressure` measure the same quantity. `temperature`
+# measures another one that matters nearly as much, and `vibration` hardly matters.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +35,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = RandomForestClassifier(100, random_state=0).fit(X_train, y_train)
 
 # %%
-# One sensor at a time is missing, and the model knows; nothing is fitted again.
+# One sensor at a time is missing. The model is not fitted again.
 
 single = feature_fragility(model, X_test, y_test, groups=sensors)
 FragilityDisplay(single).plot()
@@ -42,7 +43,7 @@ plt.show()
 print(single)
 
 # %%
-# Two at a time:
+# Two sensors at a time are missing:
 
 double = feature_fragility(model, X_test, y_test, groups=sensors, pairs=True)
 FragilityDisplay(double).plot()
@@ -50,5 +51,6 @@ plt.show()
 print(double)
 
 # %%
-# Losing `flow` or `pressure` alone is cheap, as each covers for the other. Losing both
-# is the worst pair of all. The single point of failure is `temperature`: double that.
+# Losing `flow` or `pressure` alone costs little, because each replaces the other.
+# Losing both is the worst pair of all. The single point of failure is `temperature`:
+# double it.

@@ -1,15 +1,15 @@
 """Does dropout help even if no word is missing?
 =============================================
 
-In text most words are rare. A classifier that learns from few reviews trusts the words
-it happened to see. Training on all ways in which words could have been left out is a
-strong remedy, and its price is that of one fit. Which rate is right, on clean reviews
-and on reviews from which half of the words are deleted?
+In text most words are rare, and a classifier that learns from few reviews relies too
+much on the words that happen to be in them. Training with dropout averages over all
+ways in which words could have been left out, at the price of one fit. Which dropout
+rate is best on clean reviews, and on reviews from which half of the words are deleted?
 """
 
 # %%
-# Synthetic reviews over 2,000 words with Zipf's law: a few words are frequent, most are
-# rare, and each leans to one side.
+# The reviews are synthetic. Their 2,000 words follow Zipf's law: a few are frequent,
+# and most are rare. Each word is more frequent in one of the two classes.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +37,7 @@ X_train, y_train = make_reviews(300, rng)
 X_test, y_test = make_reviews(2000, rng)
 
 # %%
-# The plain model is tuned, too: its best `C` on the test rows, which flatters it.
+# The plain model has the `C` that is best on the test rows, an unfair advantage.
 
 strengths = [0.01, 0.1, 1.0, 10.0, 100.0]
 plain = [LogisticRegression(C=C, max_iter=500).fit(X_train, y_train) for C in strengths]

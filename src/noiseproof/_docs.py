@@ -286,7 +286,7 @@ noiseproof.evaluation.certify : Finds the smallest change that changes a predict
 noiseproof.evaluation.conformal_sets : Calibrates prediction sets and intervals.
 noiseproof.evaluation.contest : Cross-validates models under a perturbation.
 noiseproof.evaluation.feature_fragility : Measures what losing each feature costs.
-noiseproof.evaluation.interval_coverage : Measures how often intervals hold the target.
+noiseproof.evaluation.interval_coverage : Measures how often intervals contain y.
 noiseproof.evaluation.linear_view : Reads the weights of a linear model or pipeline.
 noiseproof.evaluation.missing_cost : Estimates what missing values cost, without labels.
 noiseproof.evaluation.perturbed_scorer : Makes a scorer for `GridSearchCV`.

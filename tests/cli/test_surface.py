@@ -108,7 +108,7 @@ def test_rows_without_a_target_and_infinite_cells(data, run, tmp_path):
     assert done.code == 0
     said = " ".join(done.err.split())
     assert "1 of 80 rows are left out, as their 'y' is empty" in said
-    assert "1 infinite cells of 'a' count as missing, the first in row 4" in said
+    assert "1 infinite values of 'a' count as missing, the first in row 4" in said
 
 
 @pytest.mark.parametrize("task", [None, "classification", "regression"])

@@ -216,8 +216,8 @@ def test_few_patterns_have_a_model_each(case, rng):
 
 ALL = {  # as the documentation names them
     "linear without noise", "dropout 0.1", "dropout 0.3", "dropout 0.5",
-    "linear behind mean fill", "linear behind KNNImputer",
-    "boosting", "boosting behind mean fill", "boosting on NaN copies", "forest",
+    "SimpleImputer + linear", "KNNImputer + linear",
+    "boosting", "SimpleImputer + boosting", "boosting on NaN copies", "forest",
     "averaged linear", "averaged boosting", "averaged forest",
     "averaged kernel machine", "reduced linear", "reduced boosting",
 }  # fmt: skip
@@ -240,17 +240,17 @@ def test_all_models_take_part_or_are_left_out_for_a_reason(kind, perturb, rng):
         assert set(others.values()) == {"X is sparse"}
         assert len(found) == 4
         return
-    expected = {"boosting behind mean fill": "no missing values in the training rows"}
+    expected = {"SimpleImputer + boosting": "no missing values in the training rows"}
     expected = {} if kind == "holes" else expected
     if perturb == "delete":
-        told = dict.fromkeys([*BLENDED, "linear behind KNNImputer"])
+        told = dict.fromkeys([*BLENDED, "KNNImputer + linear"])
         assert others == expected | dict.fromkeys(told, "values do not become NaN")
         return
     if perturb == "missing":
         expected |= {"reduced linear": PATTERNS.format(64)}
         expected |= {"reduced boosting": PATTERNS.format(8)}
     if kind == "many":
-        expected |= {"averaged kernel machine": ROWS, "linear behind KNNImputer": ROWS}
+        expected |= {"averaged kernel machine": ROWS, "KNNImputer + linear": ROWS}
     assert others == expected
 
 
@@ -259,10 +259,10 @@ def test_the_verdict_names_the_models_that_were_not_tried(rng):
     found = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1)
     assert found.contest.left_out.keys() == ALL - set(found.contest.contenders)
     assert found.contest.verdict.endswith(
-        "Not tried: boosting behind mean fill (no missing values in the training "
+        "Not tried: SimpleImputer + boosting (no missing values in the training "
         "rows); averaged linear, averaged boosting, averaged forest, averaged kernel "
-        "machine, boosting on NaN copies, reduced linear, reduced boosting, linear "
-        "behind KNNImputer (values do not become NaN)."
+        "machine, boosting on NaN copies, reduced linear, reduced boosting, "
+        "KNNImputer + linear (values do not become NaN)."
     )
 
 
@@ -312,7 +312,7 @@ def test_words_that_make_many_features_take_nobody_out(rng):
 def test_what_contenders_share_changes_no_score(rng):
     X, y = table(rng)
     contenders = portfolio(X, y, "missing", 0.3)
-    assert "boosting behind mean fill" in contenders  # since rows have holes
+    assert "SimpleImputer + boosting" in contenders  # since rows have holes
     options = {"cv": 2, "n_repeats": 2, "random_state": 0, "blend": BLENDED}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of words that a fold has not seen

@@ -43,7 +43,7 @@ def cost(
     costs: Annotated[
         Path | None,
         typer.Option(
-            help="JSON file with the price of finding out a missing value, by column: "
+            help="JSON file with the price of looking up a missing value, by column: "
             '{"iron": 12.5, ...}. Other columns have price 1. Adds a column with '
             "worth / price."
         ),

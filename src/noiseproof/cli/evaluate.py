@@ -42,8 +42,8 @@ def evaluate(
             "--groups are missing, or read as zero. mar, mnar: values are missing more "
             "often where another value, or the value itself, is large. columns: a "
             "share of the columns is missing, the most relevant first; "
-            "columns:iron,age names them. outages: columns are missing for many rows "
-            "in a row. like:today.csv: values are missing as in that table. "
+            "columns:iron,age names them. outages: columns are missing for many "
+            "consecutive rows. like:today.csv: values are missing as in that table. "
             "missing:iron=0.5,age=0.1: a rate for each column. dropout, gaussian, "
             "laplace, poisson: noise of that kind."
         ),

@@ -43,7 +43,7 @@ Target = Annotated[
 AttackOption = Annotated[
     str | None,
     typer.Option(
-        help="Evaluate an attack instead of random damage: deletion, scaling, "
+        help="Attack to evaluate, or to certify against: deletion, scaling, "
         "norm-ball, ..."
     ),
 ]

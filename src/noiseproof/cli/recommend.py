@@ -33,12 +33,12 @@ def recommend(
         str,
         typer.Option(
             help="What will happen to the features. missing:0.3: 30% of the values "
-            "are missing (empty cells). mar:0.3 or mnar:0.3: missing more often where "
+            "are missing (empty fields). mar:0.3 or mnar:0.3: missing more often where "
             "another value, or the value itself, is large. columns:0.2: 20% of the "
             "columns are missing, the most relevant first. outages:0.1: columns are "
-            "missing for many rows in turn. like:today.csv: missing as in that table. "
-            "missing:iron=0.5,age=0.1: rates by column. delete:0.3: values read as "
-            "zero. Also gaussian:0.2, deletion:3, ..."
+            "missing for many consecutive rows. like:today.csv: missing as in that "
+            "table. missing:iron=0.5,age=0.1: rates by column. delete:0.3: values "
+            "read as zero. Also gaussian:0.2, deletion:3, ..."
         ),
     ] = "missing:0.3",
     groups: GroupsOption = None,

@@ -83,7 +83,7 @@ def train(
         typer.Option(
             help="Choose the model, or with --model its noise, C and budget, by "
             "cross-validation for what will happen to the features. missing:0.5: half "
-            "of the values are missing (empty cells). delete:0.5: half of the values "
+            "of the values are missing (empty fields). delete:0.5: half of the values "
             "read as zero. Also mar:0.5, mnar:0.5, columns:0.2, outages:0.1, "
             "like:today.csv, gaussian:0.2, deletion:3, ...; `noiseproof recommend "
             "--help` explains them."
@@ -123,7 +123,7 @@ def train(
     """Train a robust model on a table and save it.
 
     Numbers are standardised and text is one-hot encoded. Both steps are saved
-    with the model, so that it accepts raw tables. Empty cells are missing values.
+    with the model, so that it accepts raw tables. Empty fields are missing values.
 
     \b
     Examples:

@@ -78,7 +78,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
     """Split the features into parts, fit a model on each part, and let them vote.
 
     Every feature belongs to one part, so changing a feature changes at most one vote.
-    From the votes for a row follows a proof of how many features must change before the
+    Therefore the votes for a row prove how many features must change before the
     prediction can change. The proof holds for any base model, such as trees. See
     `certify_votes` and `noiseproof.evaluation.certify`.
 

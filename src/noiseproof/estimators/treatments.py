@@ -103,7 +103,7 @@ class Treatments:
         seen, new = _in_words(self.seen), _in_words(self.new)
         if seen == new:
             return seen
-        return f"{seen} where holes are like those of training; otherwise {new}"
+        return f"{seen} where values are missing as in training; otherwise {new}"
 
     @property
     def verdict(self) -> Verdict:

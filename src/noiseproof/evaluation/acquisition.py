@@ -1,4 +1,4 @@
-"""How the score rises while missing values are found out, in different orders."""
+"""How the score rises while missing values are looked up, in different orders."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def acquisition_curve(
     n_steps: int = 20,
     random_state: Any = 0,
 ) -> AcquisitionCurve:
-    """Score a model while missing values are found out one after another.
+    """Score a model while missing values are looked up one after another.
 
-    Finding out a missing value costs something: a test must be ordered, a customer must
+    Looking up a missing value costs something: a test must be ordered, a customer must
     be asked. This function simulates it on rows whose true values are known, and
     compares three orders:
 

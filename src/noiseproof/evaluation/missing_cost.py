@@ -235,8 +235,9 @@ def missing_cost(
     are a problem today, and which columns cause it.
 
     A model that averages over missing values gives a probability for each prediction,
-    and also one for each draw of the missing values. From these follow the score of its
-    predictions, the score if nothing were missing, and the cost of each column.
+    and also one for each draw of the missing values. From these the function
+    estimates the score of the predictions, the score if nothing were missing, and the
+    cost of each column.
 
     Models are often too sure, or not sure enough. To correct for this,
     `AverageOverMissing` holds out some training rows. The values that today's rows miss

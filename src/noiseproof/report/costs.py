@@ -25,7 +25,7 @@ def render_cost(
     title : str, default="What missing values cost"
         Headline of the page.
     prices : mapping of str to float, default=None
-        Price of finding out a missing value, by column. Other columns have price 1. If
+        Price of looking up a missing value, by column. Other columns have price 1. If
         given, the page shows what a missing value is worth for its price.
 
     Returns

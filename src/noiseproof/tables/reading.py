@@ -367,7 +367,7 @@ def _frame(table: Any, path: Path, strict: bool) -> Any:
             row = int(np.argmax(infinite)) + 1
             if not strict:
                 warnings.warn(
-                    f"{path}: {np.sum(infinite)} infinite cells of {name!r} count as "
+                    f"{path}: {np.sum(infinite)} infinite values of {name!r} count as "
                     f"missing, the first in row {row}.",
                     stacklevel=5,
                 )

@@ -54,12 +54,12 @@ BLENDED = (
     "reduced linear",
     "reduced boosting",
 )
-_FOR_MISSING = (*BLENDED, "linear behind KNNImputer")  # of no use without NaN
+_FOR_MISSING = (*BLENDED, "KNNImputer + linear")  # of no use without NaN
 _DENSE = (  # what follows the linear models, none of which takes sparse rows
-    "linear behind mean fill",
+    "SimpleImputer + linear",
     "boosting",
     "forest",
-    "boosting behind mean fill",
+    "SimpleImputer + boosting",
     *_FOR_MISSING,
 )
 _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, too
@@ -138,13 +138,13 @@ def portfolio(
         "boosting": make_pipeline(dense, _boosting(y, classify, random_state)),
         "forest": _best(_forests(dense, classify, random_state), *some),
     }
-    found["linear behind mean fill"] = plain["linear"]
+    found["SimpleImputer + linear"] = plain["linear"]
     found["boosting"] = plain["boosting"]
     found["forest"] = plain["forest"]
     if holes(X).any():
         fill = SimpleImputer(add_indicator=True)
         behind = make_pipeline(dense, fill, plain["boosting"][-1])
-        found["boosting behind mean fill"] = behind
+        found["SimpleImputer + boosting"] = behind
     if not is_known(perturb):
         return found
     found |= _averaged(X, y, plain, some, random_state)
@@ -164,9 +164,9 @@ def left_out(contenders: dict[str, Any], X: Any, known: bool) -> dict[str, str]:
     """
     patterns = "more than {} patterns of missing columns"
     reasons = {
-        "boosting behind mean fill": "no missing values in the training rows",
+        "SimpleImputer + boosting": "no missing values in the training rows",
         "averaged kernel machine": f"more than {_KERNEL_ROWS:,} rows",
-        "linear behind KNNImputer": f"more than {_NEIGHBOUR_ROWS:,} rows",
+        "KNNImputer + linear": f"more than {_NEIGHBOUR_ROWS:,} rows",
         "reduced linear": patterns.format(_FEW_PATTERNS),
         "reduced boosting": patterns.format(_VERY_FEW),
     }
@@ -210,7 +210,7 @@ def _trained_for_holes(
     found = {"boosting on NaN copies": make_pipeline(dense, copied)}
     if rows <= _NEIGHBOUR_ROWS:
         neighbours = make_pipeline(dense, KNNImputer(), plain["linear"][-1])
-        found["linear behind KNNImputer"] = neighbours
+        found["KNNImputer + linear"] = neighbours
     return found
 
 

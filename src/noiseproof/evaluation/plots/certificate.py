@@ -95,7 +95,8 @@ class CertificateDisplay(Display):
         ----------
         {ax}
         max_budget : float, default=None
-            Right end; None means where hardly any row holds.
+            Right end of the axis. None means a budget that changes almost every
+            prediction.
 
         Returns
         -------

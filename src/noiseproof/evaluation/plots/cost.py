@@ -17,7 +17,7 @@ from noiseproof.evaluation.plots.style import ACCENT, Display, draw, tidy
 
 @shared_docs
 class MissingCostDisplay(Display):
-    """What the holes of each column cost, as bars; for several batches a line each.
+    """Cost of the missing values of each column, as bars; scores of a series, as lines.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class MissingCostDisplay(Display):
         ax.set_yticks(places, labels=names)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_xlabel(f"{self.cost.scoring} lost by the holes of this column alone")
+        ax.set_xlabel(f"{self.cost.scoring} lost by missing values of this column")
         ax.set_title(self.cost.verdict, fontsize="small", loc="right")
         tidy(ax, "x")
         ax.tick_params(axis="y", length=0)

@@ -81,7 +81,7 @@ class FragilityDisplay(Display):
         ----------
         {ax}
         top : int, default=15
-            How many to show, the most costly first.
+            How many features to show, the most costly first.
 
         Returns
         -------
