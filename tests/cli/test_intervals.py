@@ -99,4 +99,4 @@ def test_the_report_shows_coverage_and_width(run, tmp_path, rng):
     assert done.code == 0, done.err
     page = (tmp_path / "page.html").read_text()
     assert "How far off a prediction may be" in page
-    assert "Intervals that promise to hold 90% of the targets" in page
+    assert "Prediction intervals are made to contain 90% of the targets" in page
