@@ -1,5 +1,7 @@
 """Kept rows come back as they were, from memory and from a file."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -68,6 +70,7 @@ def test_other_containers(X, tmp_path):
         np.testing.assert_array_equal(found, expected[[2, 1]])
 
 
-def test_words_of_polars_become_pandas():
-    X = pl.DataFrame({"a": ["x", None], "b": [1.0, 2.0]})
+@pytest.mark.parametrize("other", [{}, {"day": [datetime(2024, 1, 1), None]}])
+def test_words_and_times_of_polars_become_pandas(other):
+    X = pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None], **other})
     pd.testing.assert_frame_equal(KeptRows(X).take(), X.to_pandas())

@@ -1,5 +1,7 @@
 """Values are missing as in other rows."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,7 @@ from scipy.stats import chi2
 
 import noiseproof
 from noiseproof import CorruptedCopies
-from noiseproof.noise import MissingLike
+from noiseproof.noise import Missing, MissingLike
 
 NAN = np.nan
 
@@ -46,6 +48,16 @@ def test_columns_are_found_by_name(make):
     assert again.equals(gone)
     plain = MissingLike(mask[["a", "b", "c"]]).sample(X.assign(b=1.0).to_numpy(), rng=0)
     np.testing.assert_array_equal(np.isnan(plain), gone.to_numpy())
+
+
+def test_numbers_words_and_times_of_polars():
+    """NumPy has no common type for them."""
+    days = [datetime(2024, 1, 1), None, datetime(2024, 1, 3)]
+    X = pl.DataFrame({"x": [1.0, 2.0, 3.0], "w": ["u", "v", "w"], "day": days})
+    found = MissingLike(X).sample(X[[0, 2, 0, 2, 0, 2]], rng=0)
+    assert found.schema == X.schema
+    assert found["day"].null_count() > 0 == found["w"].null_count()
+    assert Missing(1.0).sample(X, rng=0).null_count().row(0) == (3, 3, 3)
 
 
 def test_a_mask_can_be_saved(tmp_path, rng):

@@ -21,7 +21,7 @@ from noiseproof._rows.arrays import (
 )
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
-from noiseproof._rows.containers import Container, contain, n_missing
+from noiseproof._rows.containers import Container, contain, in_pandas, n_missing
 from noiseproof._rows.csr import ENTRIES_PER_THREAD
 from noiseproof._rows.kept import KeptColumn, KeptRows
 from noiseproof._rows.matrices import (
@@ -126,6 +126,7 @@ __all__ = [
     "group_weights",
     "has_missing",
     "host",
+    "in_pandas",
     "incomplete_rows",
     "is_foreign",
     "is_lazy",

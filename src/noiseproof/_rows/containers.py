@@ -127,11 +127,22 @@ def contain(X: Any, deleted_as: str) -> Container:
         raise ValueError(f"deleted_as must be 'zero' or 'nan'; got {deleted_as!r}.")
     if sp.issparse(X):
         return _Sparse(X)
-    if hasattr(X, "to_pandas") and np.asarray(X).dtype == object:
-        X = X.to_pandas()  # polars with strings; a pipeline finds columns by name
+    X = in_pandas(X)
     if hasattr(X, "columns"):
         return (_Mixed if _is_mixed(X) else _Frame)(X, deleted_as)
     return _Dense(np.asarray(X), deleted_as)
+
+
+def in_pandas(X: Any) -> Any:
+    """Convert a polars frame to pandas if it has strings or times; return others as is.
+
+    Pipelines find columns by name in either. NumPy cannot hold numbers, strings and
+    times in one array.
+    """
+    if not hasattr(X, "to_pandas"):
+        return X
+    times = any(dtype.is_temporal() for dtype in getattr(X, "dtypes", ()))
+    return X.to_pandas() if times or np.asarray(X).dtype == object else X
 
 
 def _is_mixed(frame: Any) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noiseproof._rows.containers import in_pandas
+
 _PLAIN = "biufMm"  # kinds of dtypes that a NumPy array represents completely
 
 
@@ -57,7 +59,7 @@ class KeptColumn:
 class KeptRows:
     """A copy of an array, a CSR matrix or a data frame, without the index of a frame.
 
-    Polars frames with strings become pandas frames.
+    Polars frames with strings or times become pandas frames.
 
     Examples
     --------
@@ -69,8 +71,7 @@ class KeptRows:
     def __init__(self, X: Any):
         self.names: list[Any] | None = None
         self.library: str | None = None
-        if hasattr(X, "to_pandas") and np.asarray(X).dtype == object:
-            X = X.to_pandas()
+        X = in_pandas(X)
         if not hasattr(X, "columns"):
             self.parts: list[Any] = [X.copy()]
             return

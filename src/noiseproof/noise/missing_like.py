@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from noiseproof._rows import Container, density
+from noiseproof._rows import Container, density, in_pandas
 from noiseproof.noise.missingness import Draw, Mask, Missingness
 
 
@@ -116,6 +116,7 @@ def _missing(rows: Any) -> Mask:
             "MissingLike.rows must be an array or a data frame with missing values; "
             f"got {'None' if rows is None else 'a sparse matrix'}."
         )
+    rows = in_pandas(rows)
     if np.ndim(rows) != 2 or not len(rows):
         raise ValueError(
             "MissingLike.rows must be a table of at least one row; got shape "
@@ -126,6 +127,6 @@ def _missing(rows: Any) -> Mask:
     array = np.asarray(rows)
     if array.dtype == bool:
         return array
-    if array.dtype == object:  # a missing value is NaN or, from polars, None
+    if array.dtype == object:  # a missing value is NaN or None
         return np.array([[x is None or x != x for x in row] for row in array])
     return np.asarray(array != array)
