@@ -216,7 +216,7 @@ def families(settings: Harms) -> dict[str, Family]:
         ),
         "CorruptedCopies of HistGradientBoosting": (
             copies,
-            {"noise": [Dropout(settings.rates[-1]), Gaussian(settings.scales[0])]},
+            {"noise": [settings.rates[-1], Gaussian(settings.scales[0])]},
         ),
     }
 

@@ -102,7 +102,7 @@ def test_what_a_cluster_cannot_do(files, tmp_path, in_this_process, capsys):
     assert _run(*command, "--model", "robust-lp") == 2
     assert "--cluster cannot train RobustLPClassifier" in capsys.readouterr().err
     assert _run(*command, "--model", "auto", "--tune", "delete:0.5") == 2
-    assert "--cluster cannot train --model auto" in capsys.readouterr().err
+    assert "--cluster does not work with --model auto" in capsys.readouterr().err
     assert _run(*command, "--drop", "z") == 1
     assert "has no column 'z'" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine, make_friedman1
 from sklearn.ensemble import (
@@ -22,6 +23,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -206,6 +208,50 @@ def test_indicators_of_arrays_and_frames():
     assert wide["b is missing"].to_list() == [1.0, 0.0]
 
 
+def test_names_of_indicators_are_new():
+    X = pd.DataFrame([[1.0, np.nan]])
+    for columns in ([1, 2], ["a", "a is missing"], ["a is missing", "a"]):
+        wide = Indicators(np.array([1])).transform(X.set_axis(columns, axis=1))
+        assert wide.columns.is_unique
+        np.testing.assert_array_equal(wide.iloc[:, 2], [1.0])
+
+
+@name("index", [np.arange(300) // 3, np.arange(300) * 0])
+def test_labels_of_rows_may_be_equal(index, telling):
+    """Draws of a row have its label, so equal labels are common inside, too."""
+    X, y, Q, _ = telling
+    only = ({"averaged with indicators": 1.0},) * 2 + ("averaged",)
+    models = [
+        AverageOverMissing(LogisticRegression(), Donors(), random_state=0, treatment=w)
+        for w in (only, "auto")
+    ]
+    for model in models:
+        wanted = clone(model).fit(X[:300], y[:300]).predict_proba(Q[:300])
+        rows = pd.DataFrame(X[:300], index=index)
+        new = pd.DataFrame(Q[:300], index=index)
+        found = model.fit(rows, y[:300]).predict_proba(new)
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_a_frozen_model_may_know_classes_that_no_target_has(telling):
+    X, y, Q, _ = telling
+    frozen = FrozenEstimator(TREES.fit(X, y))
+    for last in (0, 2):  # the first class that is known, or the last one
+        some = y != last
+        for targets in (y[some], None):
+            model = AverageOverMissing(frozen, random_state=0).fit(X[some], targets)
+            assert model.predict_proba(Q).shape == (len(Q), 3)
+
+
+def test_classifiers_of_several_targets_are_refused(telling):
+    X, y, *_ = telling
+    model = AverageOverMissing(RandomForestClassifier(2))
+    with pytest.raises(ValueError, match=r"one target only; y has 2\. Pass MultiOutput"):
+        model.fit(X, np.column_stack([y, y]))
+    several = MultiOutputClassifier(model).fit(X, np.column_stack([y, y]))
+    assert several.predict(X[:5]).shape == (5, 2)
+
+
 def test_rows_are_completed_as_often_as_the_weights_say(rng):
     law = Donors(n_donors=4).fit(rng.normal(size=(50, 2)))
     Q = np.array([[0.3, np.nan], [0.1, 0.2], [np.nan, np.nan]])
@@ -236,6 +282,7 @@ def test_regressors_and_their_standard_deviations(rng):
     model = AverageOverMissing(ExtraTreesRegressor(5), random_state=0)
     both = model.fit(holed, np.column_stack([y, -y])).predict(holed)
     assert both.shape == (400, 2)
+    assert model.predict(holed, return_std=True)[1].shape == (400, 2)
 
 
 def test_words_files_and_their_description(telling, tmp_path):

@@ -51,10 +51,11 @@ def rows(rng):
     return rng.normal(size=(60, 4)), np.repeat(["many", "few"], 30)
 
 
-def test_all_contenders_see_the_same_cells_gone(rows):
+@pytest.mark.parametrize("seed", [0, None, np.random.RandomState(0)])
+def test_all_contenders_see_the_same_cells_gone(seed, rows):
     SEEN.clear()
     both = {"a": Counts(2, "a"), "b": Counts(3, "b")}
-    contest(both, *rows, "missing", 0.4, cv=3, n_repeats=2)
+    contest(both, *rows, "missing", 0.4, cv=3, n_repeats=2, random_state=seed)
     assert len(SEEN["a"]) == len(SEEN["b"]) >= 3 * 2
     for a, b in zip(SEEN["a"], SEEN["b"], strict=True):
         np.testing.assert_array_equal(a, b)

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
     HistGradientBoostingRegressor,
@@ -421,3 +421,26 @@ def test_votes_and_conformal_regressors_are_calibrated_too():
     found = missing_cost(regressor, Z)
     true = np.mean((regressor.predict(Z) - target[1000:]) ** 2)
     assert found.score.low <= true <= found.score.high
+    scaled = make_pipeline(StandardScaler(), clone(averaged))
+    regressor = ConformalRegressor(scaled, random_state=0)
+    regressor.fit(1000 * X[:1000], target[:1000])
+    again = missing_cost(regressor, 1000 * Z)
+    assert tuple(again.score) == pytest.approx(tuple(found.score), rel=0.05)
+
+
+def test_arrays_and_frames_tell_the_same_with_indicators():
+    X, y = table(900)
+    holed = Missing(0.2).sample(X, rng=1)
+    only = ({"averaged with indicators": 1.0},) * 2 + ("averaged",)
+    model = AverageOverMissing(
+        LogisticRegression(), "donors", random_state=0, treatment=only
+    )
+    Z = Missing(0.5).sample(X[600:], rng=2)
+    one = missing_cost(clone(model).fit(holed[:600], y[:600]), Z)
+    names = list("abcde")
+    model.fit(pd.DataFrame(holed[:600], columns=names), y[:600])
+    other = missing_cost(model, pd.DataFrame(Z, columns=names))
+    assert tuple(one.cost) == pytest.approx(tuple(other.cost), rel=1e-6)
+    for j, name in enumerate(names):
+        mine, theirs = one.by_column[f"x{j}"], other.by_column[name]
+        assert tuple(mine) == pytest.approx(tuple(theirs), abs=1e-6)

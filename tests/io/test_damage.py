@@ -206,7 +206,7 @@ def test_a_planted_call_is_refused(read, saved):
         (b"\x89N", "is incomplete: it has only 2 bytes."),
         (b"PK\x03\x04 a zip file", "is not a model saved by noiseproof."),
         (pickle.dumps({"a": 1}), "is not a model saved by noiseproof."),
-        (MAGIC + b"\x02\x00" + bytes(40), "has format 2, but this noiseproof reads"),
+        (MAGIC + b"\x02\x00" + bytes(40), "has format 2, but this version of"),
         (pack({}, b""), "contains no model that can be read: "),
         (pack([], b""), "has a broken header."),
     ],

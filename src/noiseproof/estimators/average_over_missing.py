@@ -228,6 +228,12 @@ class AverageOverMissing(KnownMissing):
                 "decision_function, so there is nothing to average; use a classifier "
                 "that has one of them."
             )
+        if is_classifier(base) and y is not None and y.ndim > 1:
+            raise ValueError(
+                "AverageOverMissing averages classifiers with one target only; y has "
+                f"{y.shape[1]}. Pass MultiOutputClassifier(AverageOverMissing(model)) "
+                "all targets, with sklearn.multioutput.MultiOutputClassifier."
+            )
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
@@ -340,7 +346,7 @@ class AverageOverMissing(KnownMissing):
         if y is None:
             return "a frozen estimator was given no targets to calibrate by"
         targets = y
-        if is_classifier(self) and y.ndim == 1:
+        if is_classifier(self):
             if not np.isin(y, self.classes_).all():
                 return "the estimator does not know some of the classes"
             targets = np.searchsorted(self.classes_, y)
@@ -429,7 +435,7 @@ class AverageOverMissing(KnownMissing):
     def _refitted(self, X: Any, y: Any, sample_weight: Any, rows: Any) -> Any:
         """The estimator, fitted on some complete rows; None if it cannot be."""
         base = self._base()
-        if y is None or (is_classifier(base) and y.ndim > 1) or self.levels_:
+        if y is None or self.levels_:
             return None
         options = {}
         if sample_weight is not None:
@@ -480,14 +486,15 @@ class AverageOverMissing(KnownMissing):
             return self._delegate("predict", X)
         if is_classifier(self):
             raise TypeError("return_std is for regressors; use predict_proba.")
-        return self._delegate("predict", X), self._spreads(self._read(X, reset=False))
+        found = self._delegate("predict", X)
+        return found, self._spreads(self._read(X, reset=False), found.shape)
 
-    def _spreads(self, X: Any) -> NDArray[np.float64]:
+    def _spreads(self, X: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Standard deviations of predictions; zero for complete rows."""
         if self.treatments_ is None:
             return self._averager().spreads(X)
         gaps = np.asarray(holes(X).any(axis=1))
-        result = np.zeros(len(gaps))
+        result = np.zeros(shape)
         if gaps.any():
             some = _safe_indexing(X, np.flatnonzero(gaps))
             result[gaps] = self.treatments_.spreads(some)

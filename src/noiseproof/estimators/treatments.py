@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -247,15 +248,25 @@ class Indicators(TransformerMixin, BaseEstimator):
             wide = np.empty((len(X), X.shape[1] + missing.shape[1]), X.dtype)
             wide[:, : X.shape[1]], wide[:, X.shape[1] :] = X, missing
             return wide
-        names = [X.columns[column] for column in self.columns]
-        if all(isinstance(name, str) for name in X.columns):
-            names = [f"{name} is missing" for name in names]
-        else:
-            names = [X.shape[1] + j for j in range(len(names))]
-        new = type(X)(dict(zip(names, missing.T.astype(np.float64), strict=True)))
+        new = dict(zip(self._names(X), missing.T.astype(np.float64), strict=True))
         if hasattr(X, "hstack"):  # polars
-            return X.hstack(new)
-        return X.join(new.set_index(X.index))
+            return X.hstack(type(X)(new))
+        import pandas as pd
+
+        # not a join, which would multiply rows whose index labels are equal
+        return pd.concat([X, type(X)(new, index=X.index)], axis=1)
+
+    def _names(self, X: Any) -> list[Any]:
+        """Names of the indicators, other than those of the columns."""
+        taken = set(X.columns)
+        if not all(isinstance(name, str) for name in taken):
+            numbers = (name for name in taken if isinstance(name, Integral))
+            first = 1 + max(numbers, default=-1)
+            return list(range(first, first + len(self.columns)))
+        end = " is missing"
+        while any(f"{name}{end}" in taken for name in taken):
+            end += "_"
+        return [f"{X.columns[column]}{end}" for column in self.columns]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -490,9 +501,12 @@ class Treating:
             said = np.asarray(self.base.predict(_safe_indexing(X, rows)))
             y = np.empty(len(order), dtype=said.dtype)
             y[rows] = said
-        if (y.ndim > 1 and is_classifier(self.base)) or len(rows) < 5 * _PARTS:
+        if len(rows) < 5 * _PARTS:
             return usual
-        classes = np.unique(y[rows]) if is_classifier(self.base) else None
+        classes = None
+        if is_classifier(self.base):  # a frozen one may know more classes
+            known = getattr(self.base, "classes_", y[:0])
+            classes = np.unique(np.concatenate([y[rows], known]))
         rows = rows[:_TAUGHT_BY]
         rows = rows[np.argsort(y[rows], kind="stable")] if y.ndim == 1 else rows
         part_of = np.arange(len(rows)) % _PARTS

@@ -81,7 +81,11 @@ class Averaged:
         for one in (self.outer, self.model):
             if hasattr(one, "_kept_aside"):
                 found = one._kept_aside()
-                return found and (Averaged.of(found[0]), *found[1:])
+                if found is None:
+                    return None
+                without, X, targets = found
+                own = Averaged.of(without)
+                return own, own.read(X), targets
         members = _members(self.model) if self.classes is not None else []
         kept = [getattr(one, "_kept_aside", lambda: None)() for one in members]
         there = [one for one in kept if one is not None]

@@ -17,6 +17,7 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from noiseproof._charts import dot_strip, swatch
@@ -303,6 +304,8 @@ def contest(
     """
     if not contenders:
         raise ValueError("A contest needs at least one contender.")
+    if not isinstance(random_state, Integral):  # one seed for all contenders
+        random_state = int(check_random_state(random_state).randint(2**31))
     classify = bool(is_classifier(next(iter(contenders.values()))))
     labels = np.asarray(y)
     classes = np.unique(labels) if classify else None
