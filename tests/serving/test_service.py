@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
@@ -237,3 +238,37 @@ def test_metrics_of_models_that_do_not_average_tell_no_cost(monkeypatch):
     assert response.status_code == 200
     assert "noiseproof_estimated_score{" not in response.text
     assert client.get("/metrics").status_code == 200
+def test_costs_of_polars_frames(monkeypatch):
+    """Whole numbers are integers in complete requests, and floats in others."""
+    monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
+    rng = np.random.default_rng(0)
+    table = {"dose": rng.integers(0, 50, 200), "flag": rng.random(200) < 0.5}
+    table = pl.DataFrame({"age": rng.normal(size=200), **table})
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    served = Served(model.fit(table, rng.integers(0, 2, 200)), table)
+    client = Client(http_app(served))
+    row = {"age": 0.1, "dose": 5, "flag": True}
+    for absent in ({}, {"dose": None}, {"flag": None}):
+        assert client.post("/predict", json=[row | absent] * 2).status_code == 200
+    assert _gauges(client)["noiseproof_window_rows"] == 6
+
+
+def test_the_last_estimate_is_kept_if_the_next_one_fails(served, monkeypatch, caplog):
+    monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
+    monkeypatch.setattr("noiseproof.serving.service._SECONDS", -1.0)
+    client = Client(http_app(served))
+
+    def broken(model, rows):
+        raise ValueError("no estimate today")
+
+    client.post("/predict", json=[{"a": 1.0, "b": None, "c": 0.0}])
+    before = _gauges(client)
+    monkeypatch.setattr("noiseproof.serving.service.missing_cost", broken)
+    client.post("/predict", json=[{"a": 1.0, "b": None, "c": None}])
+    found = _gauges(client)
+    cost = 'noiseproof_missing_cost{scoring="accuracy"}'
+    for name in ("noiseproof_window_rows", cost):
+        assert found[name] == before[name]
+    assert "no estimate today" in caplog.text
+
+

@@ -269,14 +269,16 @@ class _LastRows:
             if self._n < _LEAST or not late or self._added == self._shown:
                 return self._found
             self._time, self._shown = time.monotonic(), self._added
-            rows = _stacked(list(self._parts))
+            parts = list(self._parts)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._found = missing_cost(self.model, rows)
+                self._found = missing_cost(self.model, _stacked(parts))
         except TypeError as error:  # the model cannot tell, and never will
             _LOG.info("The cost of missing values is not estimated: %s", error)
             self.size, self._found = 0, None
+        except Exception as error:  # the other metrics are shown in any case
+            _LOG.error("The estimate of costs failed; the last is kept", exc_info=error)
         return self._found
 
 
@@ -289,7 +291,8 @@ def _stacked(parts: list[Any]) -> Any:
     if hasattr(parts[0], "iter_columns"):
         import polars as pl
 
-        return pl.concat(parts)
+        # integers arrive as floats if one of them is missing
+        return pl.concat(parts, how="vertical_relaxed")
     return np.concatenate(parts)
 
 
