@@ -89,6 +89,23 @@ def test_intervals(rng):
 
 
 @pytest.mark.parametrize(
+    ("n_calibration", "words"),
+    [
+        (30, "coverage=0.999 needs at least 999 calibration rows; got 30."),
+        (0, "There are no intervals: n_calibration is 0."),
+    ],
+)
+def test_intervals_that_the_model_cannot_give(n_calibration, words, rng):
+    table = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"])
+    options = {"n_calibration": n_calibration}
+    model = AverageOverMissing(LinearRegression(), "joint-gaussian", **options)
+    client = Client(http_app(Served(model.fit(table, table.a), table)))
+    question = {"rows": [{"a": 1.0}], "interval": 0.999}
+    answer = client.post("/predict", json=question)
+    assert (answer.status_code, answer.json()["error"]) == (422, words)
+
+
+@pytest.mark.parametrize(
     ("body", "status", "words"),
     [
         (b"{", 400, "not JSON"),
@@ -227,17 +244,6 @@ def test_metrics_tell_what_missing_values_cost(served, monkeypatch):
         assert found[f'noiseproof_column_missing_cost{{column="{name}"}}'] == 0
 
 
-def test_metrics_of_models_that_do_not_average_tell_no_cost(monkeypatch):
-    monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
-    model = LinearRegression().fit(table, table["a"])
-    client = Client(http_app(Served(model, table)))
-    assert client.post("/predict", json=[{"a": 1.0, "b": 2.0}]).status_code == 200
-    response = client.get("/metrics")
-    assert response.status_code == 200
-    assert "noiseproof_estimated_score{" not in response.text
-    assert client.get("/metrics").status_code == 200
 def test_costs_of_polars_frames(monkeypatch):
     """Whole numbers are integers in complete requests, and floats in others."""
     monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
@@ -272,3 +278,14 @@ def test_the_last_estimate_is_kept_if_the_next_one_fails(served, monkeypatch, ca
     assert "no estimate today" in caplog.text
 
 
+def test_metrics_of_models_that_do_not_average_tell_no_cost(monkeypatch):
+    monkeypatch.setattr("noiseproof.serving.service._LEAST", 1)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
+    model = LinearRegression().fit(table, table["a"])
+    client = Client(http_app(Served(model, table)))
+    assert client.post("/predict", json=[{"a": 1.0, "b": 2.0}]).status_code == 200
+    response = client.get("/metrics")
+    assert response.status_code == 200
+    assert "noiseproof_estimated_score{" not in response.text
+    assert client.get("/metrics").status_code == 200

@@ -230,7 +230,11 @@ class Served:
                 "ConformalRegressor."
             )
         X = self._rows(rows, strict)
-        return self.model.predict(X), intervals_of(self.model, X, interval)
+        predictions = self.model.predict(X)
+        try:
+            return predictions, intervals_of(self.model, X, interval)
+        except ValueError as error:  # such as too few calibration rows
+            raise RowsError(str(error)) from error
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))
     def predict_proba(self, rows: Any, *, strict: bool = False) -> Any:
