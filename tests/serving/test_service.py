@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from noiseproof import AverageOverMissing
 from noiseproof.evaluation import missing_cost
@@ -103,6 +104,24 @@ def test_intervals_that_the_model_cannot_give(n_calibration, words, rng):
     question = {"rows": [{"a": 1.0}], "interval": 0.999}
     answer = client.post("/predict", json=question)
     assert (answer.status_code, answer.json()["error"]) == (422, words)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (LinearRegression(), "The predictions are not all finite numbers: some values"),
+        (DecisionTreeRegressor(), "The model refuses the rows: Input X contains"),
+    ],
+)
+def test_numbers_that_are_too_large_for_the_model(model, words, rng):
+    table = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"])
+    served = Served(model.fit(table, 2 * table.a - 2 * table.b), table)
+    client = Client(http_app(served))
+    answer = client.post("/predict", json={"a": 1e308, "b": -1e308})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith(words)
+    assert "noiseproof_rows_total 0.0" in client.get("/metrics").text
 
 
 @pytest.mark.parametrize(

@@ -174,19 +174,35 @@ class _Service:
         served = self.served
         try:
             arrived = served.read(rows)
-            found = served.predict(arrived, **options)
+            found = self._predicted(arrived, **options)
         except RowsError as error:
             raise HTTPException(422, str(error)) from error
+        except ValueError as error:  # what scikit-learn raises for rows that it refuses
+            _LOG.warning("The model refused the rows of a request", exc_info=error)
+            words = " ".join(str(error).split())
+            raise HTTPException(422, f"The model refuses the rows: {words}") from error
         self.counters.count_rows(served.names, arrived)
         self.last.add(arrived)
-        answer: dict[str, Any] = {"predictions": found}
-        if "interval" in options:
-            answer["predictions"], answer["intervals"] = found
-        elif hasattr(served, "predict_proba"):
-            answer["classes"] = served.classes_
-            answer["probabilities"] = served.predict_proba(arrived)
-        answer = {name: np.asarray(part).tolist() for name, part in answer.items()}
+        answer = {name: part.tolist() for name, part in found.items()}
         return answer | {"notes": [_described(note) for note in arrived.notes]}
+
+    def _predicted(self, arrived: Arrived, **options: Any) -> dict[str, Any]:
+        """Predictions, and probabilities or intervals, if all of them are finite."""
+        served = self.served
+        found: dict[str, Any] = {"predictions": served.predict(arrived, **options)}
+        if "interval" in options:
+            found["predictions"], found["intervals"] = found["predictions"]
+        elif hasattr(served, "predict_proba"):
+            found["classes"] = served.classes_
+            found["probabilities"] = served.predict_proba(arrived)
+        found = {name: np.asarray(part) for name, part in found.items()}
+        for name, part in found.items():
+            if part.dtype.kind == "f" and not np.isfinite(part).all():
+                raise RowsError(
+                    f"The {name} are not all finite numbers: some values of the rows "
+                    "are too large for the model."
+                )
+        return found
 
     async def _body(self, request: Request) -> bytes:
         """Read the body of a request, unless it is too long."""
