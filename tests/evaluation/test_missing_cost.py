@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer
@@ -328,6 +329,13 @@ def test_a_series_by_a_column_that_the_model_does_not_get():
     assert list(found.batches) == ["Mon", "Tue"]
     tuesday = missing_cost(model, Z[450:].drop(columns="day"))
     assert found.batches["Tue"].cost == tuesday.cost
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series])
+def test_batches_by_texts(fitted, kind):
+    Z = Missing(0.3).sample(table(240)[0], rng=0)
+    found = missing_cost(fitted, Z, by=kind(["Tue", "Mon"] * 120))
+    assert list(found.batches) == ["Mon", "Tue"]
 
 
 @pytest.mark.parametrize("zone", [None, "Europe/Zurich"])

@@ -512,7 +512,7 @@ def _batches(model: Any, X: Any, by: Any) -> list[tuple[str, Any]] | None:
     if len(kinds) > _PERIODS:
         which = which * _PERIODS // len(kinds)
     parts = [np.flatnonzero(which == i) for i in np.unique(which)]
-    names = _names([labels[rows].min() for rows in parts])
+    names = _names(min(labels[rows]) for rows in parts)
     return [
         (name, _safe_indexing(X, rows)) for name, rows in zip(names, parts, strict=True)
     ]
