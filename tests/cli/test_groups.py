@@ -7,6 +7,7 @@ import pytest
 from commands import frame
 
 import noiseproof
+from noiseproof.cli.options import read_groups
 from noiseproof.noise import Dropout
 
 pytestmark = pytest.mark.whole
@@ -92,6 +93,14 @@ def test_bad_groups(folder, run, options, sensors, sentence):
     done = run("train", *DATA, "-o", "model.npf", *SENSORS, *options)
     assert done.code != 0
     assert sentence in " ".join(done.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("text", ['{"arm": [', "", "[" * 100_000, '{"arm": {}}'])
+def test_files_of_groups_that_are_not_what_they_should_be(text, tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"b\.json must contain JSON such as"):
+        read_groups(path)
 
 
 def test_tuning_for_outages_of_sensors(do, folder):

@@ -192,3 +192,15 @@ def test_arrays_and_sparse_files(run, tmp_path):
         served = noiseproof.load(model)
         assert served.form == ("array" if "dense" in name else "sparse")
         assert json.loads(done.out)["prediction"] == served.predict(X).tolist()
+
+
+def test_strict_needs_a_description_of_the_training_table(run, tmp_path):
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    noiseproof.save(model, tmp_path / "m.npf")
+    (tmp_path / "new.csv").write_text("x0\n0.5\n")
+    words = ["predict", tmp_path / "m.npf", tmp_path / "new.csv"]
+    assert run(*words).code == 0
+    done = run(*words, "--strict")
+    assert done.code == 2
+    said = " ".join(done.err.replace("│", " ").split())
+    assert "or save noiseproof.serving.Served(model, table)." in said

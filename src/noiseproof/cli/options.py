@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -311,7 +312,9 @@ def read_groups(path: Path | None) -> dict[str, list[str]] | None:
         return None
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
-        groups = json.loads(text)
+        groups = None
+        with suppress(ValueError, RecursionError):  # no JSON
+            groups = json.loads(text)
         good = isinstance(groups, dict) and all(
             isinstance(part, list) for part in groups.values()
         )

@@ -81,6 +81,11 @@ def predict(
 
     check_output(output, model, data)
     saved = open_model(model)
+    if strict and saved.served is None:
+        raise typer.BadParameter(
+            f"--strict: {model} does not describe the training table. Use a model of "
+            "`noiseproof train`, or save noiseproof.serving.Served(model, table)."
+        )
     rows, asked = read_raw([saved], data).X, saved.model
     options: dict[str, Any] = {"interval": interval}
     if saved.served is not None:
