@@ -187,6 +187,9 @@ def test_complete_rows_cost_nothing(fitted):
     assert found.cost == (0.0, 0.0, 0.0)
     assert found.by_column == {}
     assert found.verdict == "No value is missing in 500 rows."
+    assert found.summary.startswith("Estimated accuracy of 500 rows: ")
+    assert found.summary.endswith("; cost 0.000 (0.000 to 0.000)")
+    assert repr(found).startswith(found.summary)
 
 
 def test_holes_that_depend_on_the_value_get_a_warning(fitted):

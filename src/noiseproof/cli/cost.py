@@ -160,7 +160,7 @@ def _say(found: Any, last: Any, table: Any) -> None:
         series = found.to_dict()
         _show({name: series[name] for name in _SERIES})
         say(f"The last batch, {list(found.batches)[-1]}:")
-    say(f"{last._title()}.")
+    say(f"{last.summary}.")
     say("For each column: the share of values missing today and in training, what they")
     say("cost, with a 95% interval (low, high), and what one missing value is worth:")
     _show(table, _SHOWN)

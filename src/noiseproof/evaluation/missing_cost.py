@@ -147,12 +147,17 @@ class MissingCost(Result):
         doubt = " The estimate is doubtful; see the warnings." if self.warnings else ""
         return f"{told}{doubt}"
 
-    def _title(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The estimated scores and their difference, with intervals, in one line."""
         name = _NAMES[self.scoring]
         return (
             f"Estimated {name} of {self.n_rows:,} rows: {self.score:.3f}; with nothing "
             f"missing {self.complete_score:.3f}; cost {self.cost:.3f}"
         )
+
+    def _title(self) -> str:
+        return self.summary
 
     def _columns(self) -> dict[str, Any]:
         columns = self.by_column
