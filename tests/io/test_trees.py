@@ -9,6 +9,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from forged import refusal, write_forged
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -24,6 +25,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import AverageOverMissing, load, portfolio, save
+from noiseproof._private import skops_archive
 from noiseproof.evaluation import contest
 from noiseproof.io import FileFormatError
 from noiseproof.io.model import pack, unpack
@@ -204,6 +206,38 @@ FORGED_TREES = {
     "a feature outside": ("feature", 3),
     "a negative feature": ("feature", -1),
 }
+
+
+def test_forests_are_saved_in_linear_time(rows, tmp_path, monkeypatch):
+    """skops lists all files of the archive for each array."""
+    calls = []
+
+    def listed(archive):
+        calls.append(archive)
+        return list(archive.NameToInfo)
+
+    monkeypatch.setattr(ZipFile, "namelist", listed)
+    save(RandomForestClassifier(20).fit(*rows), tmp_path / "model.npf")
+    assert len(calls) < 20
+
+
+def test_archives_describe_models_as_skops_does(rows):
+    model = RandomForestClassifier(3).fit(*rows)
+    archives = skops_archive(model), skops.io.dumps(model)
+    first, second = (
+        json.loads(ZipFile(io.BytesIO(part)).read("schema.json")) for part in archives
+    )
+    assert without_numbers(first) == without_numbers(second)
+
+
+def without_numbers(node):
+    """A description without the numbers of its objects, which are addresses."""
+    if isinstance(node, list):
+        return [without_numbers(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    own = ("__id__", "file")
+    return {name: without_numbers(x) for name, x in node.items() if name not in own}
 
 
 def replaced(path, name, change):

@@ -20,7 +20,7 @@ from noiseproof.io.compiled import depth_of, fits
 
 _DESCRIPTION = 2**23  # bytes that a description may unpack to in any case
 _DEPTH = 200  # levels of JSON; each object has two
-_BRACKET = 20  # bytes for each bracket of the description; skops needs more than 100
+_BRACKET = 20  # bytes for each bracket of the description; skops needs more than 50
 
 
 def check_archive(payload: bytes) -> None:

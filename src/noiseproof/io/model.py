@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED
+from zipfile import ZIP_DEFLATED
 
 from noiseproof._atomic import PathLike, atomic_write
 from noiseproof._contents import kept_rows, parts, replaced
@@ -29,6 +29,7 @@ from noiseproof._docs import shared_docs
 from noiseproof._private import (
     HARMLESS_PARTS,
     metric_functions,
+    skops_archive,
     without_array_libraries,
 )
 from noiseproof._rows import host, is_foreign
@@ -138,12 +139,12 @@ def _on_host(model: Any) -> Any:
 
 def _archived(model: Any) -> bytes:
     """The model as skops writes it, compressed unless `load` would refuse that."""
-    dumps = _skops().dumps
-    payload: bytes = dumps(model, compression=ZIP_DEFLATED)
+    payload = skops_archive(model, ZIP_DEFLATED)
     try:
         check_archive(payload)
     except ValueError:
-        payload = dumps(model, compression=ZIP_STORED)
+        payload = skops_archive(model)
+        check_archive(payload)
     return payload
 
 
@@ -198,6 +199,7 @@ def load_with_notes(
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
     """Load the model in an archive of skops, if all of its types are trusted."""
     try:
+        check_archive(payload)
         return _read(payload, trusted)
     except _UntrustedError as error:
         raise FileFormatError(
@@ -210,8 +212,7 @@ def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
 
 
 def _read(payload: bytes, trusted: Iterable[Any]) -> Any:
-    """Load the model in an archive, and check its types and arrays."""
-    check_archive(payload)
+    """Load the model in a checked archive, and check its types and arrays."""
     types: list[str] = _skops().get_untrusted_types(data=payload)
     own = {kind if isinstance(kind, str) else type_name(kind) for kind in trusted}
     refused = set(types) - _trusted_types() - own
@@ -287,7 +288,7 @@ def trusted_types(model: Any) -> list[str]:
     >>> noiseproof.io.trusted_types(model)
     ['noiseproof.estimators.dropout_svc.DropoutSVC', 'noiseproof.noise.dropout.Dropout']
     """
-    found = set(_skops().get_untrusted_types(data=_skops().dumps(model)))
+    found = set(_skops().get_untrusted_types(data=skops_archive(model)))
     refused = found - _trusted_types()
     if refused:
         raise TypeError(
