@@ -383,9 +383,8 @@ def _distinct(column: Any, name: str) -> Array:
 
 def _places(column: Any, words: Array, name: Any, warn: bool) -> Array:
     """Indices of texts in the list. Unknown texts become NaN, with a warning."""
-    missing = _missing(column)
     place = {word: float(i) for i, word in enumerate(words.tolist())}
-    values = np.asarray(column, dtype=object)[~missing].tolist()
+    which, values = _factorized(column)
     new = next((value for value in values if value not in place), None)
     if warn and new is not None:
         warnings.warn(
@@ -393,6 +392,16 @@ def _places(column: Any, words: Array, name: Any, warn: bool) -> Array:
             "values are treated as missing.",
             stacklevel=4,
         )
-    codes = np.full(len(missing), np.nan)
-    codes[~missing] = [place.get(value, np.nan) for value in values]
-    return codes
+    return np.array([place.get(value, np.nan) for value in values] + [np.nan])[which]
+
+
+def _factorized(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
+    """Index of each value in a list of values, and the list; -1 for a missing value."""
+    if hasattr(column, "factorize"):  # pandas compares the values in a compiled loop
+        which, values = column.factorize()
+        return which, np.asarray(values, dtype=object).tolist()
+    missing = _missing(column)
+    values = np.asarray(column, dtype=object)[~missing].tolist()
+    which = np.full(len(missing), -1)
+    which[~missing] = np.arange(len(values))
+    return which, values
