@@ -246,7 +246,7 @@ def test_a_frozen_model_may_know_classes_that_no_target_has(telling):
 def test_classifiers_of_several_targets_are_refused(telling):
     X, y, *_ = telling
     model = AverageOverMissing(RandomForestClassifier(2))
-    with pytest.raises(ValueError, match=r"one target only; y has 2\. Pass MultiOutput"):
+    with pytest.raises(ValueError, match=r"one target only; y has 2\. For several"):
         model.fit(X, np.column_stack([y, y]))
     several = MultiOutputClassifier(model).fit(X, np.column_stack([y, y]))
     assert several.predict(X[:5]).shape == (5, 2)

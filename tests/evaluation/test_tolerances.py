@@ -374,7 +374,7 @@ def hostile(seed):
 def check_hostile(seed):
     model, X, y, tolerance, costs, predicted = hostile(seed)
     found = certify(model, X, y, tolerance=tolerance)
-    # BLAS may round a row differently in a larger batch; a budget of 0 is about this one
+    # BLAS may round a row differently in another batch; budgets of 0 are about this one
     predicted[:, costs == 0] = model.predict(X)[:, None]
     low, high = y - tolerance, y + tolerance
     lost = (predicted < low[:, None]) | (predicted > high[:, None])

@@ -222,18 +222,8 @@ class AverageOverMissing(KnownMissing):
         """
         base = self._base()
         X, y, sample_weight = self._read_training(X, y, sample_weight)
-        if is_classifier(base) and not _is_scored(base):
-            raise ValueError(
-                f"{type(base).__name__} has neither predict_proba nor "
-                "decision_function, so there is nothing to average; use a classifier "
-                "that has one of them."
-            )
-        if is_classifier(base) and y is not None and y.ndim > 1:
-            raise ValueError(
-                "AverageOverMissing averages classifiers with one target only; y has "
-                f"{y.shape[1]}. Pass MultiOutputClassifier(AverageOverMissing(model)) "
-                "all targets, with sklearn.multioutput.MultiOutputClassifier."
-            )
+        if is_classifier(base):
+            _check_classifier(base, y)
         rng = np.random.default_rng(
             check_random_state(self.random_state).randint(2**31)
         )
@@ -599,5 +589,16 @@ def _laws(X: Any) -> list[Any]:
     return [donors, unmoved, JointGaussian().fit(X)]
 
 
-def _is_scored(model: Any) -> bool:
-    return hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+def _check_classifier(base: Any, y: Any) -> None:
+    """Refuse a classifier whose predictions cannot be averaged."""
+    if not (hasattr(base, "predict_proba") or hasattr(base, "decision_function")):
+        raise ValueError(
+            f"{type(base).__name__} has neither predict_proba nor decision_function, "
+            "so there is nothing to average; use a classifier that has one of them."
+        )
+    if y is not None and y.ndim > 1:
+        raise ValueError(
+            "AverageOverMissing averages classifiers with one target only; y has "
+            f"{y.shape[1]}. For several use MultiOutputClassifier(AverageOverMissing("
+            "model)), from sklearn.multioutput."
+        )

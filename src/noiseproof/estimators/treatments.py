@@ -260,7 +260,7 @@ class Indicators(TransformerMixin, BaseEstimator):
         """Names of the indicators, other than those of the columns."""
         taken = set(X.columns)
         if not all(isinstance(name, str) for name in taken):
-            numbers = (name for name in taken if isinstance(name, Integral))
+            numbers = [int(name) for name in taken if isinstance(name, Integral)]
             first = 1 + max(numbers, default=-1)
             return list(range(first, first + len(self.columns)))
         end = " is missing"

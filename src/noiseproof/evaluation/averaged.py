@@ -84,8 +84,8 @@ class Averaged:
                 if found is None:
                     return None
                 without, X, targets = found
-                own = Averaged.of(without)
-                return own, own.read(X), targets
+                inner = Averaged.of(without)
+                return inner, inner.read(X), targets
         members = _members(self.model) if self.classes is not None else []
         kept = [getattr(one, "_kept_aside", lambda: None)() for one in members]
         there = [one for one in kept if one is not None]
