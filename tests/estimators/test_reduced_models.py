@@ -71,6 +71,24 @@ def test_beyond_the_last_pattern_rows_are_averaged(sensors):
     assert none.models_ == {}
 
 
+def test_rows_without_a_model_of_their_pattern_are_answered_in_one_call(sensors):
+    X, y, Q, _ = sensors
+    model = ReducedModels(LogisticRegression(max_iter=1000), max_patterns=1).fit(X, y)
+    Q[30:35, 0], Q[35:45, 1] = np.nan, np.nan
+    model.predict(Q)  # now there is a model for the most frequent pattern
+    calls = []
+
+    class Counted:
+        def predict_proba(self, rows, of=model.others_):
+            calls.append(len(rows))
+            return of.predict_proba(rows)
+
+    one_by_one = np.concatenate([model.predict_proba(Q[[i]]) for i in range(len(Q))])
+    model.others_ = Counted()
+    np.testing.assert_allclose(model.predict_proba(Q), one_by_one, rtol=1e-12)
+    assert calls == [25]  # patterns of 10, 5 and 10 rows
+
+
 def test_nothing_observed_is_the_share_of_each_class(sensors):
     X, y, _, _ = sensors
     model = ReducedModels(LogisticRegression(max_iter=1000)).fit(X, y)

@@ -142,6 +142,18 @@ def test_trees_are_fitted_several_times_and_others_on_weighted_copies(rng):
     np.testing.assert_allclose(found.coef_, again.coef_, rtol=1e-8)
 
 
+def test_the_trees_of_a_forest_are_divided_among_its_fits(rng):
+    X, y = load_wine(return_X_y=True)
+    holed = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    training = Training(holed, y, None, rng.random((len(X), 5)))
+    done = completed(Donors().fit(holed), holed, training.chances)
+    forest = make_pipeline(StandardScaler(), RandomForestClassifier(10, random_state=7))
+    parts = [model[-1] for model in completed_fits(forest, training, done)]
+    assert [len(part.estimators_) for part in parts] == [4, 4, 4]
+    assert [part.random_state for part in parts] == [7, 8, 9]
+    assert forest[-1].get_params()["n_estimators"] == 10  # the user's own is untouched
+
+
 def test_weighted_answers_of_seen_and_new_holes(telling):
     X, y, Q, _ = telling
     model = AverageOverMissing(TREES, random_state=0).fit(X, y)

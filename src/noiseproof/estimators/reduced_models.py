@@ -142,6 +142,8 @@ class ReducedModels(KnownMissing):
 
     def _model(self, key: str, n_rows: int) -> Any:
         """The model of a pattern, or None if `max_patterns` is reached."""
+        if "0" not in key:
+            return self.estimator_
         with _FITTING:
             if key in self.models_:
                 return self.models_[key]
@@ -166,22 +168,27 @@ class ReducedModels(KnownMissing):
         patterns, inverse, counts = np.unique(
             keys, return_inverse=True, return_counts=True
         )
-        parts, places = [], []
+        parts, places, others = [], [], []
         for i in np.argsort(-counts, kind="stable"):
-            places.append(np.flatnonzero(inverse == i))
-            rows = _safe_indexing(X, places[-1])
-            parts.append(self._answer_pattern(method, str(patterns[i]), rows))
+            key, rows = str(patterns[i]), np.flatnonzero(inverse == i)
+            model = self._model(key, len(rows))
+            if model is None:  # one call for all such patterns is much faster
+                others.append(rows)
+                continue
+            places.append(rows)
+            parts.append(_reduced(method, model, key, _safe_indexing(X, rows)))
+        if others:
+            places.append(np.concatenate(others))
+            rest = _safe_indexing(X, places[-1])
+            parts.append(getattr(self.others_, method)(rest))
         return np.concatenate(parts)[np.argsort(np.concatenate(places))]
 
-    def _answer_pattern(self, method: str, key: str, X: Any) -> Any:
-        if "0" not in key:
-            return getattr(self.estimator_, method)(X)
-        model = self._model(key, X.shape[0])
-        if model is None:
-            return getattr(self.others_, method)(X)
-        if "1" not in key:
-            return _of_nothing(model, method, X.shape[0])
-        return getattr(model, method)(_columns(X, np.array(list(key)) == "1"))
+
+def _reduced(method: str, model: Any, key: str, X: Any) -> Any:
+    """Predictions of the model of a pattern for rows with that pattern."""
+    if "1" not in key:
+        return _of_nothing(model, method, X.shape[0])
+    return getattr(model, method)(_columns(X, np.array(list(key)) == "1"))
 
 
 def _columns(X: Any, there: NDArray[np.bool_]) -> Any:

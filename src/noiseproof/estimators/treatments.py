@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
-from sklearn.ensemble import VotingClassifier, VotingRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -37,6 +44,12 @@ Verdict = tuple[Weights, Weights, str]
 Average = Callable[[Any, Any, Any], Any]
 
 TREE_MODULES = ("sklearn.ensemble", "sklearn.tree", "xgboost", "lightgbm", "catboost")
+_FORESTS = (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 OWN, AVERAGED, INDICATED = "own NaN", "averaged", "averaged with indicators"
 
 _FITS = 3  # fits of a tree, each on rows completed by another draw
@@ -333,20 +346,32 @@ def completed_fits(base: Any, training: Training, done: Completed) -> list[Any]:
     """An estimator, fitted on completed rows.
 
     Copies of a row that differ in a few values make trees too sure of themselves, so
-    one is fitted on each of the first copies. Any other estimator is fitted once on all
-    of them, where copies share the weight of a row, or on the first one if it takes no
-    weights.
+    one is fitted on each of the first copies. The trees of a forest are divided among
+    these fits. Any other estimator is fitted once on all copies, where copies share the
+    weight of a row, or on the first one if it takes no weights.
     """
     y, weights, k = training.y, training.weights, done.n_copies
     if is_tree(base) and y.ndim == 1:
-        copies = (done.copy(i) for i in range(min(k, _FITS)))
-        return [fitted(base, rows, y, weights) for rows in copies]
+        k = min(k, _FITS)
+        parts = (_part_of_forest(base, i, k) for i in range(k))
+        return [fitted(m, done.copy(i), y, weights) for i, m in enumerate(parts)]
     if k == 1 or not has_fit_parameter(base, "sample_weight"):
         return [fitted(base, done.copy(0), y, weights)]
     weights = np.ones(len(y)) if weights is None else weights.copy()
     weights[done.gaps] /= k
     again = np.concatenate([np.arange(len(y)), np.tile(done.gaps, k - 1)])
     return [fitted(base, done.rows, y[again], weights[again])]
+
+
+def _part_of_forest(base: Any, i: int, k: int) -> Any:
+    """The i-th of k estimators whose mean is as large a forest; others stay as is."""
+    base = clone(base)
+    last = unwrap(base)[1]
+    if isinstance(last, _FORESTS):
+        last.n_estimators = -(-last.n_estimators // k)
+        if isinstance(last.random_state, Integral):
+            last.random_state += i
+    return base
 
 
 def fitted(base: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
