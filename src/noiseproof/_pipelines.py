@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.utils import get_tags
 
 Steps = list[tuple[str, Any]]
+
+# estimators that pass X on to the estimator inside as it is
+_TRANSPARENT = (
+    CalibratedClassifierCV,
+    FrozenEstimator,
+    GridSearchCV,
+    RandomizedSearchCV,
+    TransformedTargetRegressor,
+)
 
 
 def unwrap(model: Any) -> tuple[Steps, Any]:
@@ -41,6 +55,64 @@ def unwrap(model: Any) -> tuple[Steps, Any]:
     inner, last = unwrap(model.steps[-1][1])
     kept = [(n, step) for n, step in before if step not in (None, "passthrough")]
     return kept + inner, last
+
+
+def takes_nan(model: Any) -> bool:
+    """Return whether an estimator accepts missing values (NaN).
+
+    The tags of scikit-learn's pipelines, searches and others do not tell. A pipeline
+    accepts them if all of its steps do, up to one that replaces them.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier
+    >>> from sklearn.impute import SimpleImputer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> takes_nan(make_pipeline(StandardScaler(), HistGradientBoostingClassifier()))
+    True
+    >>> takes_nan(make_pipeline(StandardScaler(), LogisticRegression()))
+    False
+    >>> takes_nan(make_pipeline(SimpleImputer(), LogisticRegression()))
+    True
+    """
+    if isinstance(model, _TRANSPARENT):
+        name = "regressor" if hasattr(model, "regressor") else "estimator"
+        inner = getattr(model, name)  # None means a linear model
+        return inner is not None and takes_nan(inner)
+    if isinstance(model, Pipeline):
+        for _, step in model.steps:
+            if not takes_nan(step):
+                return False
+            if _replaces_nan(step):
+                return True
+        return True
+    if isinstance(model, ColumnTransformer | FeatureUnion):
+        return all(map(takes_nan, _parts(model)))
+    if model in (None, "passthrough", "drop"):
+        return True
+    if isinstance(model, FunctionTransformer) and not model.validate:
+        return True
+    return bool(get_tags(model).input_tags.allow_nan)
+
+
+def _replaces_nan(step: Any) -> bool:
+    """Whether the output of a transformer that accepts NaN has none."""
+    if isinstance(step, Pipeline):
+        return any(_replaces_nan(inner) for _, inner in step.steps)
+    if isinstance(step, ColumnTransformer | FeatureUnion):
+        return all(part == "drop" or _replaces_nan(part) for part in _parts(step))
+    return isinstance(step, OneHotEncoder) or (
+        type(step).__module__.startswith("sklearn.impute")
+    )
+
+
+def _parts(model: ColumnTransformer | FeatureUnion) -> list[Any]:
+    """The transformers of the columns, or of a union."""
+    if isinstance(model, FeatureUnion):
+        return [part for _, part in model.transformer_list]
+    return [*(part for _, part, _ in model.transformers), model.remainder]
 
 
 def has_intervals(model: Any) -> bool:

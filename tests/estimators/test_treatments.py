@@ -245,6 +245,20 @@ def test_labels_of_rows_may_be_equal(index, telling):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_pipeline_is_treated_as_its_trees(telling, frozen):
+    """Its own tag does not say that it accepts NaN; averages alone would be far off."""
+    X, y, Q, target = telling
+    pipeline = make_pipeline(StandardScaler(), TREES).fit(X, y)
+    base = FrozenEstimator(pipeline) if frozen else pipeline
+    model = AverageOverMissing(base, random_state=0).fit(X, None if frozen else y)
+    assert "own NaN" in model.treatments_.members
+    holed = np.isnan(Q).any(axis=1)
+    own, ours = pipeline.score(Q[holed], target[holed]), model.score(Q, target)
+    assert model.score(Q[holed], target[holed]) > own - 0.03
+    assert ours > pipeline.score(Q, target) - 0.03
+
+
 def test_a_frozen_model_may_know_classes_that_no_target_has(telling):
     X, y, Q, _ = telling
     frozen = FrozenEstimator(TREES.fit(X, y))

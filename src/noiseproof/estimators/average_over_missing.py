@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._pipelines import unwrap
+from noiseproof._pipelines import takes_nan, unwrap
 from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof._rows import by_blocks
 from noiseproof.conditionals import (
@@ -278,7 +278,7 @@ class AverageOverMissing(KnownMissing):
                 )
             return
         X, y, sample_weight = training.X, training.y, training.weights
-        if holed and not get_tags(base).input_tags.allow_nan:
+        if holed and not takes_nan(base):
             once = training.chances[:, : 1 if is_tree(base) else None]
             done = completed(self.conditional_, X, once)
             self._keep(completed_fits(base, training, done)[0])

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._docs import shared_docs
-from noiseproof._pipelines import unwrap
+from noiseproof._pipelines import takes_nan, unwrap
 from noiseproof._private import HasMethods, Interval, check_parameters
 from noiseproof._rows import (
     as_container,
@@ -150,7 +150,7 @@ class CorruptedCopies(Delegator):
                     stacklevel=3,
                 )
             return noise, False
-        if get_tags(base).input_tags.allow_nan and density(X) is None:
+        if takes_nan(base) and density(X) is None:
             return Missing(noise.level), False
         return noise, True
 

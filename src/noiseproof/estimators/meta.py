@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from noiseproof._docs import shared_docs
+from noiseproof._pipelines import takes_nan
 from noiseproof._rows import Array, by_blocks, read, read_weights
 
 
@@ -106,5 +107,5 @@ class Delegator(MetaEstimatorMixin, BaseEstimator, ABC):
         tags.regressor_tags = of_base.regressor_tags
         tags.target_tags = of_base.target_tags
         tags.input_tags.sparse = of_base.input_tags.sparse
-        tags.input_tags.allow_nan = of_base.input_tags.allow_nan
+        tags.input_tags.allow_nan = takes_nan(self._base())
         return tags

@@ -23,6 +23,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._docs import shared_docs
+from noiseproof._pipelines import takes_nan
 from noiseproof._private import HasMethods, Interval, StrOptions, check_parameters
 from noiseproof._rows import as_dense, missing_entries, read, read_training
 from noiseproof.estimators.dealing import (
@@ -324,8 +325,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
 
     def _reads_missing(self, model: Any) -> bool:
         """Whether a part votes even if some of its values are missing."""
-        allowed = get_tags(model).input_tags.allow_nan
-        return bool(self.on_missing == "estimator" and allowed)
+        return self.on_missing == "estimator" and takes_nan(model)
 
     def votes(self, X: Any) -> NDArray[Any]:
         """Predict with each part.

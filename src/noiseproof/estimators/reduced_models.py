@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import get_tags
 
 from noiseproof._docs import shared_docs
+from noiseproof._pipelines import takes_nan
 from noiseproof._private import HasMethods, Interval, _safe_indexing
 from noiseproof._rows import KeptRows
 from noiseproof.conditionals import holes
@@ -118,7 +118,7 @@ class ReducedModels(KnownMissing):
             return dummy().fit(np.zeros((len(y), 1)), y, sample_weight=weights)
         X = _columns(X, there)
         gaps = holes(X).any(axis=1)
-        if gaps.any() and not get_tags(self._base()).input_tags.allow_nan:
+        if gaps.any() and not takes_nan(self._base()):
             rows = np.flatnonzero(~gaps)
             if not len(rows):
                 raise ValueError(

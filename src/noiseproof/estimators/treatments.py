@@ -22,11 +22,10 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from noiseproof._blending import blend_weights
-from noiseproof._pipelines import unwrap
+from noiseproof._pipelines import takes_nan, unwrap
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import naming_times
 from noiseproof.conditionals import Cells, Donors, Draws, first_best, holes
@@ -440,7 +439,7 @@ class Treating:
     def __init__(self, base: Any, law: Any, average: Average):
         self.base, self.law, self.average = base, law, average
         self.frozen = isinstance(base, FrozenEstimator)
-        self.takes_holes = bool(get_tags(base).input_tags.allow_nan)
+        self.takes_holes = takes_nan(base)
 
     def fit(
         self,

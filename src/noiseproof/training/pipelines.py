@@ -8,8 +8,8 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
+from noiseproof._pipelines import takes_nan
 from noiseproof.groups import Groups, column_groups, feature_names, features_behind
 from noiseproof.noise import Dropout, as_noise
 
@@ -30,7 +30,7 @@ class ColumnPipeline(Pipeline):
     def of(cls, encoder: Any, estimator: Any, groups: Any) -> ColumnPipeline:
         """Encoder and estimator in a pipeline; zeros replace NaN if necessary."""
         steps = [("table", clone(encoder)), ("model", clone(estimator))]
-        if not get_tags(estimator).input_tags.allow_nan:
+        if not takes_nan(estimator):
             zeros = SimpleImputer(strategy="constant", fill_value=0.0)
             steps.insert(1, ("missing", zeros))
         return cls(steps, groups)
