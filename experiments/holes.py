@@ -60,6 +60,7 @@ _RIVALS = (OWN, MEAN, INDICATORS)  # that a claim compares averages with
 _AVERAGED = (BOOSTING, FOREST, LINEAR, "LightGBM")  # models that are averaged
 _COMPARED = (*(f"{model}, {AVERAGED}" for model in (BOOSTING, FOREST, LINEAR)), AUTO)
 _BLOCKS = 8  # of neighbouring columns, about
+_CLASSES = 10  # with more of them boosting has fewer trees a class
 _GOOD = 0.9  # share of the cases that a claim asks for
 
 
@@ -81,7 +82,7 @@ class Sizes(Settings):
     copies: int = 4
     imputations: int = 2
     wide: int = 100
-    wide_trees: int = 20
+    fewer_trees: int = 20
     folds: int = 3
     repeats: int = 2
     rivals: tuple[str, ...] = ("LightGBM", "XGBoost")
@@ -103,8 +104,8 @@ class Reasons(Experiment[Sizes]):
         "from training and test rows alike. Tables with missing values of their own "
         "keep these, and are also used as they are. Boosting is "
         "`HistGradientBoosting` with scikit-learn's defaults. The forest, LightGBM and "
-        "XGBoost have as many trees, or `wide_trees` on tables of more than `wide` "
-        "columns. Linear is logistic or ridge regression. Own NaN: the model "
+        "XGBoost have as many trees, or `fewer_trees` on tables of more than `wide` "
+        "columns or ten classes. Linear is logistic or ridge regression. Own NaN: the model "
         "is trained on rows with missing values and predicts from such rows. Imputers "
         "are fitted to the training rows, and the model is fitted to imputed rows. "
         "Indicators are additional columns that say where a value was missing, one for "
@@ -276,7 +277,8 @@ class Contenders:
     def __init__(self, train: Table, settings: Sizes, seed: int):
         self.train = train
         wide = train.X.shape[1] > settings.wide
-        n_trees = settings.wide_trees if wide else settings.n_trees
+        slow = wide or train.n_classes > _CLASSES
+        n_trees = settings.fewer_trees if slow else settings.n_trees
         trees, woods = boosting(train, n_trees), forest(train, n_trees)
         ways = {
             name: filling.fit(train.X)
