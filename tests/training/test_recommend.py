@@ -277,12 +277,13 @@ def test_reduced_models_are_the_oracle(rng):
     assert found.contest.means["reduced linear"][1] > 0.9
 
 
+@pytest.mark.parametrize("n_values", [0, 1])
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars"])
-def test_an_empty_column_takes_nobody_out(kind, rng):
+def test_an_empty_column_takes_nobody_out(kind, n_values, rng):
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] > 0).astype(int)
     full = recommend(X[:, [0, 2]], y, cv=2, n_repeats=1).contest
-    X[:, 1] = np.nan
+    X[n_values:, 1] = np.nan
     named = pd.DataFrame(X, columns=["a", "gone", "c"])
     if kind == "polars":
         named = pytest.importorskip("polars").DataFrame(named.to_dict("list"))
@@ -291,12 +292,25 @@ def test_an_empty_column_takes_nobody_out(kind, rng):
     assert not found.contest.failed
     assert set(found.contest.contenders) - {"blend"} >= set(full.contenders) - {"blend"}
     name = "x1" if kind == "array" else "gone"
-    assert f"Columns left out, since no row has a value there: {name}." in repr(found)
+    assert f"Columns left out, since hardly any row has a value there: {name}." in repr(
+        found
+    )
     assert np.mean(found.model.predict(table) == y) > 0.9
     X[:, 1] = 5.0
     if kind == "pandas":
         assert np.mean(found.model.predict(named.assign(gone=5.0)) == y) > 0.9
-    assert np.isnan(np.asarray(named)[:, 1].astype(float)).all()  # it is still the same
+    left = np.asarray(named)[n_values:, 1].astype(float)
+    assert np.isnan(left).all()  # it is still the same
+
+
+def test_a_column_with_a_single_word_takes_nobody_out(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    y = (X["a"] > 0).to_numpy()
+    X["remark"] = [None] * 79 + ["late"]
+    found = recommend(X, y, cv=2, n_repeats=1)
+    assert not found.contest.failed
+    new = X.assign(remark="other")
+    np.testing.assert_array_equal(found.model.predict(new), found.model.predict(X))
 
 
 def test_words_that_make_many_features_take_nobody_out(rng):

@@ -10,7 +10,11 @@ import numpy as np
 
 from noiseproof._contents import kept_rows
 from noiseproof._docs import shared_docs
-from noiseproof._private import Interval, validate_parameter_constraints
+from noiseproof._private import (
+    Interval,
+    _safe_indexing,
+    validate_parameter_constraints,
+)
 from noiseproof._rows import density
 from noiseproof.conditionals import holes
 from noiseproof.evaluation import Contest, checked
@@ -35,6 +39,7 @@ from noiseproof.training.sharing import shared
 from noiseproof.training.targets import read_target
 
 _PREDICTIONS = 2_000  # of each contender on held-out rows, at least, over all draws
+_HARDLY = 5  # values among the rows that are compared, below which a column is left out
 _LEGAL: dict[str, list[Any]] = {
     **LEGAL,
     "n_repeats": [Interval(Integral, 1, None, closed="left"), None],
@@ -106,7 +111,7 @@ def recommend(
 
     Contenders that are clearly behind after two folds are dropped. The best contender
     is fitted on all rows; the blend is preferred if it is within one standard error of
-    the best. The verdict says which models were not tried, and why. Columns without
+    the best. The verdict says which models were not tried, and why. Columns with hardly
     any value are ignored.
 
     Parameters
@@ -151,7 +156,7 @@ def recommend(
     y, task = read_target(X, y, task)
     known = is_known(perturb, deleted_as)
     level = level_of(perturb, level)
-    X, notes = _without_empty_columns(X)
+    X, notes = _without_empty_columns(X, max_rows)
     where = {"deleted_as": deleted_as, **place(perturb, groups, space)}
     checked(perturb, level, X, y, **where)  # before any work
     some = sample(X, y, max_rows, random_state)
@@ -181,25 +186,34 @@ def recommend(
         return Recommendation(model.fit(X, y), result)
 
 
-def _without_empty_columns(X: Any) -> tuple[Any, tuple[str, ...]]:
-    """The table with zeros in its empty columns, and a note that names them.
+def _without_empty_columns(X: Any, max_rows: int) -> tuple[Any, tuple[str, ...]]:
+    """The table with constants as almost empty columns, and a note that names them.
 
-    No model learns anything from a constant column, and new rows may have values there.
+    In the training rows of a fold such a column could be empty, which many models
+    refuse. None learns anything from a constant, and new rows may have values there.
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     if density(X) is not None or len(np.shape(X)) != 2:
         return X, ()
-    empty = np.flatnonzero(holes(X).all(axis=0))
+    present = (~holes(X)).mean(axis=0) * min(X.shape[0], max_rows)
+    empty = np.flatnonzero(present < _HARDLY)
     if not len(empty) or len(empty) == X.shape[1]:
         return X, ()
     names = [list(feature_names(None, X))[j] for j in empty]
+    constants = [_first_value(X, j) for j in empty]
     if hasattr(X, "with_columns"):
-        X = X.with_columns(**dict.fromkeys(names, 0.0))
+        X = X.with_columns(**dict(zip(names, constants, strict=True)))
     elif hasattr(X, "columns"):
-        X = X.copy()
-        X[X.columns[empty]] = 0.0
+        X = X.assign(**dict(zip(X.columns[empty], constants, strict=True)))
     else:
         X = np.array(X, dtype=float)
-        X[:, empty] = 0.0
+        X[:, empty] = constants
     told = ", ".join(map(str, names))
-    return X, (f"Columns left out, since no row has a value there: {told}.",)
+    return X, (f"Columns left out, since hardly any row has a value there: {told}.",)
+
+
+def _first_value(X: Any, j: int) -> Any:
+    """The first value of a column; zero if there is none."""
+    column = _safe_indexing(X, [int(j)], axis=1)
+    there = np.flatnonzero(~holes(column)[:, 0])
+    return np.asarray(column)[there[0], 0] if len(there) else 0.0
