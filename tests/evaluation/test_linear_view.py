@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 from noiseproof import (
+    AverageOverMissing,
     CorruptedCopies,
     DropoutLogisticRegression,
     DropoutSVC,
@@ -180,3 +181,16 @@ def test_bad_input_gets_one_sentence(rng):
         view.encode(["a", "z"])
     with pytest.raises(TypeError, match="does not predict the class with the largest"):
         view.agreed(view.rows(X), model.predict(-X))
+
+
+@pytest.mark.parametrize("space", ["input", "model"])
+def test_indicator_columns_are_no_features(space, rng):
+    """They would be counted as features that an adversary may delete."""
+    y = rng.integers(2, size=400)
+    X = rng.normal(size=(400, 5)) + 0.3 * y[:, None]
+    X[rng.random(400) < np.array([0.02, 0.9])[y], 2:] = np.nan
+    model = AverageOverMissing(LogisticRegression(), random_state=0).fit(X, y)
+    assert model.treatments_.complete == "averaged with indicators"
+    for one in (model, make_pipeline(StandardScaler(), model).fit(X, y)):
+        with pytest.raises(TypeError, match="adds indicator columns for missing val"):
+            linear_view(one, space=space)

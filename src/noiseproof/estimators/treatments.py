@@ -246,6 +246,8 @@ class Indicators(TransformerMixin, BaseEstimator):
         Columns that get an indicator.
     """
 
+    adds_indicators = True  # its columns are no features that could be lost
+
     def __init__(self, columns: Rows):
         self.columns = columns
 

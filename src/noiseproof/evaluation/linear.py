@@ -300,7 +300,14 @@ def _opened(model: Any) -> tuple[Steps, Any]:
     """The steps before a model and the model, taken out of searches and wrappers."""
     steps, last = unwrap(model)
     while _has_trained_one(last):
+        wrapper = type(last).__name__
         inner, last = unwrap(last.estimator_)
+        if any(getattr(step, "adds_indicators", False) for _, step in inner):
+            raise TypeError(
+                f"This {wrapper} adds indicator columns for missing values, which are "
+                "also lost with a value, so it has no weight for each feature; "
+                "PartitionEnsemble can certify any model."
+            )
         steps = steps + inner
     return steps, last
 
