@@ -259,6 +259,17 @@ def test_models_from_elsewhere_that_are_none(run, data, tmp_path):
         assert words in " ".join(done.err.split())
 
 
+def test_a_level_of_evaluate_is_the_level_shown(folder, model, run):
+    words = ("evaluate", model, folder / "test.csv", "--json", "--repeats", 1)
+    for options, levels in {
+        ("--noise", "missing:0.3"): {0, 0.3},
+        ("--noise", "columns:0.2"): {0, 0.2},
+        ("--noise", "missing:0.3", "--levels", "0,0.5"): {0, 0.5},
+    }.items():
+        shown = json.loads(run(*words, *options).out)
+        assert set(shown["levels"]) == levels
+
+
 def test_attacks_at_their_own_levels(folder, model, run, tmp_path):
     for attack in ("scaling", "deletion", "norm-ball"):
         done = run("evaluate", model, folder / "test.csv", "--attack", attack)

@@ -45,7 +45,8 @@ def evaluate(
             "columns:iron,age names them. outages: columns are missing for many "
             "consecutive rows. like:today.csv: values are missing as in that table. "
             "missing:iron=0.5,age=0.1: a rate for each column. dropout, gaussian, "
-            "laplace, poisson: noise of that kind."
+            "laplace, poisson: noise of that kind. With a level after a colon, such as "
+            "missing:0.3, only that level is shown beside 0."
         ),
     ] = "missing",
     attack: AttackOption = None,
@@ -76,7 +77,9 @@ def evaluate(
     from noiseproof.cli.files import open_models, read_for
     from noiseproof.evaluation import as_perturbation, robustness_curve, scoring_of
 
-    perturb = parse_attack(attack) if attack else parse_perturbation(noise)[0]
+    perturb, level = parse_perturbation(noise)
+    if attack:
+        perturb, level = parse_attack(attack), None
     sensors = read_groups(groups)
     saved = open_models(models)
     table = read_for(list(saved.values()), data, target)
@@ -86,7 +89,7 @@ def evaluate(
     curve = robustness_curve(
         {name: one.judged_on(table.X) for name, one in saved.items()},
         *(table.X, table.y, perturb),
-        parse_levels(levels) if levels else _default_levels(perturb, d),
+        parse_levels(levels) if levels else _default_levels(perturb, level, d),
         groups=sensors if happening.takes_groups else None,
         scoring=scoring_of(first.model, table.y),
         n_repeats=repeats,
@@ -112,11 +115,16 @@ def evaluate(
         _show_text(curve, fragile, table)
 
 
-def _default_levels(perturb: Any, d: int) -> list[float]:
-    """Levels for a curve; perturbations given by name use those of a similar class."""
+def _default_levels(perturb: Any, level: float | None, d: int) -> list[float]:
+    """Levels for a curve: 0 and the given one, or those of the perturbation.
+
+    Perturbations given by name use the levels of a similar class.
+    """
     from noiseproof.attacks import FeatureDeletion
     from noiseproof.noise import Dropout
 
+    if level and getattr(perturb, "own_level", None) is None:
+        return [0.0, level]
     part = FeatureDeletion() if perturb == "delete_count" else perturb
     part = part if hasattr(part, "default_levels") else Dropout()
     return list(part.default_levels(d))
