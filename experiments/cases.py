@@ -59,6 +59,8 @@ def losses(
 ) -> Iterator[tuple[Case, str]]:
     """Cases in which a method is behind the best of its rivals, and this rival."""
     for case, errors in cases.items():
+        if ours not in errors:
+            continue
         others = [method for method in errors if method != ours and is_rival(method)]
         best = min(others, key=lambda method: errors[method].mean())
         if is_behind(errors[ours], errors[best]):
@@ -73,7 +75,8 @@ def loss_table(cases: Cases, compared: Mapping[str, Callable[[str], bool]]) -> s
             own, other = (score(case, cases[case][m]) for m in (ours, best))
             found.append([told(case), ours, f"{own:.3f}", best, f"{other:.3f}"])
     head = ["case", "method", "score", "behind", "score"]
-    count = f"{len(found)} of {len(compared) * len(cases)}:"
+    asked = sum(ours in errors for errors in cases.values() for ours in compared)
+    count = f"{len(found)} of {asked}:"
     return f"{count}\n\n{lines([head, *found])}"
 
 

@@ -200,7 +200,7 @@ def _without_empty_columns(X: Any, max_rows: int) -> tuple[Any, tuple[str, ...]]
     if not len(empty) or len(empty) == X.shape[1]:
         return X, ()
     names = [list(feature_names(None, X))[j] for j in empty]
-    constants = [_first_value(X, j) for j in empty]
+    constants = [_first_value(X, int(j)) for j in empty]
     if hasattr(X, "with_columns"):
         X = X.with_columns(**dict(zip(names, constants, strict=True)))
     elif hasattr(X, "columns"):
@@ -214,6 +214,6 @@ def _without_empty_columns(X: Any, max_rows: int) -> tuple[Any, tuple[str, ...]]
 
 def _first_value(X: Any, j: int) -> Any:
     """The first value of a column; zero if there is none."""
-    column = _safe_indexing(X, [int(j)], axis=1)
+    column = _safe_indexing(X, [j], axis=1)
     there = np.flatnonzero(~holes(column)[:, 0])
     return np.asarray(column)[there[0], 0] if len(there) else 0.0
