@@ -499,10 +499,11 @@ class AverageOverMissing(KnownMissing):
         (Zaffran et al. 2023): among the rows with any given pattern, on average at
         least a share `coverage` of the targets lies in the intervals. This is
         guaranteed for rows that are exchangeable with the training rows, if what is
-        missing depends neither on the values nor on the target. If at least 50 of the
+        missing depends neither on the values nor on the target. If at least 20 of the
         calibration rows have exactly the pattern of a row, its interval is calibrated
         on these rows alone. Then the guarantee holds for any mechanism that makes
-        values missing, as long as the mechanism stays the same. See
+        values missing, as long as the mechanism stays the same. A coverage above 20/21
+        needs more rows: coverage / (1 - coverage). See
         `noiseproof.evaluation.conformal_sets`.
 
         The calibration rows were held out in `fit`, where a second model was fitted
