@@ -138,7 +138,8 @@ def test_patterns_with_few_rows_are_covered_if_the_values_tell_what_is_missing(r
         shares = np.array([hits[new == k].mean() for k in range(4)])
         gaps.append(shares - np.ceil(0.9 * (n + 1)) / (n + 1))
         sizes.append(n)
-    assert 20 <= np.min(sizes) and np.median(sizes, axis=0)[1:].max() < 50
+    assert np.min(sizes) >= 20
+    assert np.median(sizes, axis=0)[1:].max() < 50
     error = np.std(gaps, axis=0) / np.sqrt(len(gaps))
     assert np.all(np.abs(np.mean(gaps, axis=0)) < 3 * error)
     assert error.max() < 0.025

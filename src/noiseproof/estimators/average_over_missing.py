@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._pipelines import unwrap
 from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof._rows import by_blocks
 from noiseproof.conditionals import (
@@ -38,7 +37,11 @@ from noiseproof.estimators.intervals import (
     kept_aside,
 )
 from noiseproof.estimators.known_missing import KnownMissing
-from noiseproof.estimators.quantiles import LEVELS, quantile_parameter
+from noiseproof.estimators.quantiles import (
+    LEVELS,
+    contains_quantiles,
+    quantile_parameter,
+)
 from noiseproof.estimators.treatments import (
     AVERAGED,
     INDICATED,
@@ -77,7 +80,9 @@ class AverageOverMissing(KnownMissing):
     `QuantileRegressor`) the prediction is the quantile of the target given the observed
     values. It is the quantile of the mixture of the distributions that the draws
     predict, which is not the mean of their quantiles. To know these distributions, the
-    model is also fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95.
+    model is also fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95. The model may be
+    at the end of a pipeline, or inside a search or a bag. A warning tells if its level
+    cannot be set, as for a vote of several.
 
     Missing values in the training rows may be informative, and an estimator that
     accepts NaN can learn from them. It would lose this information if it only saw
@@ -268,7 +273,7 @@ class AverageOverMissing(KnownMissing):
         self.levels_, self.by_level_ = (), []
         if isinstance(base, FrozenEstimator):
             self._keep(clone(base))
-            if quantile_parameter(unwrap(base)[1]) is not None:
+            if contains_quantiles(base):
                 warnings.warn(
                     "A frozen quantile model cannot be fitted at other levels. For a "
                     "row with missing values it therefore predicts the mean of the "
@@ -286,6 +291,14 @@ class AverageOverMissing(KnownMissing):
             self._keep(fitted(base, X, y, sample_weight))
         found = quantile_parameter(base)
         if found is None or y.ndim > 1:
+            if contains_quantiles(base):
+                warnings.warn(
+                    f"{type(base).__name__} contains quantile models, but no single "
+                    "parameter is known to set their level, so for a row with missing "
+                    "values it predicts the mean of the quantiles over the draws, "
+                    "which is not the quantile of the target.",
+                    stacklevel=3,
+                )
             return
         name, own = found
         self.levels_ = tuple(sorted({own, *LEVELS}))
