@@ -335,7 +335,10 @@ def test_regressors_have_r2_and_no_certificates(rng):
     assert found.costly["feature"][0] == "x1"
     read = Reader(render(found))
     assert "R² by share of values missing (NaN)" in read.tables
-    sentence = "No certificates for ridge, dropout and forest. Certificates are for"
+    sentence = (
+        "No certificates for ridge, dropout and forest. Certificates of regressors "
+        "need a tolerance, which a report does not have; use noiseproof certify"
+    )
     assert read.text.count(sentence) == 1
 
 
