@@ -47,7 +47,7 @@ def quantile_parameter(model: Any) -> tuple[str, float] | None:
     inside = {name: known[name] for name in _INSIDE if name in known}
     if isinstance(model, Pipeline):
         inside = dict(model.steps[-1:])
-    grids = known.get("param_grid", known.get("param_distributions", []))
+    grids = known.get("param_grid", known.get("param_distributions")) or []
     searched = {key for grid in np.atleast_1d(grids) for key in grid}
     for name, part in inside.items():
         found = quantile_parameter(part)
