@@ -34,6 +34,7 @@ from experiments.forecasters import (
     RIDGE,
     ROBUST,
     SIMULATED,
+    WORST_CASE,
     Past,
     Rows,
     Trained,
@@ -41,7 +42,7 @@ from experiments.forecasters import (
 from experiments.series import Series, last_values
 
 COMPLETE = "nothing missing"
-_SHOWN = (SIMULATED, ADAPTIVE, REDUCED, AVERAGED, BLEND)  # in the plot
+_SHOWN = (SIMULATED, ADAPTIVE, WORST_CASE, REDUCED, AVERAGED, BLEND)  # in the plot
 _GOAL = 0.8  # share of the loss that is to be recovered
 
 
@@ -91,13 +92,17 @@ class Outages(Experiment[Sizes]):
         "length. For methods that train on outages, these are simulated on the "
         "training rows, one copy for each share and length. Outage copies are boosted "
         "trees trained on the copies. Adaptive is ridge regression whose weights are "
-        "linear in which features are missing, trained on the copies, in the spirit of "
-        "Stratigakos and Andrianesis 2025, who minimise the worst case instead. NaN "
-        "copies is `CorruptedCopies` with whole sensors `Missing`. Reduced models "
-        "retrain for the most frequent patterns of missing values, and average for the "
-        "others. The blend is a weighted mean of averaged boosting and outage copies. "
-        "Its weights, the conditional of the averages, the penalty of the adaptive "
-        "regression and the budget of `RobustLPRegressor` have the least squared error "
+        "linear in which features are missing, trained on the copies. Its worst case "
+        "has the same weights, but minimises for each row the largest absolute error "
+        "of all copies of the row, in the spirit of Stratigakos and Andrianesis 2025. "
+        "They take the worst case over a set of masks, and split the set into parts "
+        "with weights of their own; here the masks are those of the simulated outages, "
+        "all in one part. NaN copies is `CorruptedCopies` with whole sensors "
+        "`Missing`. Reduced models retrain for the most frequent patterns of missing "
+        "values, and average for the others. The blend is a weighted mean of averaged "
+        "boosting and outage copies. Its weights, the conditional of the averages, the "
+        "penalties of the adaptive regressions and the budget of `RobustLPRegressor` "
+        "have the least squared error "
         "on held-out halves: each half of the training rows, under simulated outages, "
         "is forecast by models fitted on the other half. Recovered is (imputed - "
         "method) / (imputed - complete). Imputed is the mean absolute error of the "
@@ -135,8 +140,11 @@ class Outages(Experiment[Sizes]):
         "`electricity` the blend is behind averaging alone, since outage copies are "
         "worse on complete rows there, and its weights are the same for all rows. "
         "`RobustLPRegressor` guards against the loss of any sensor without guessing "
-        "its values, and pays for that on all rows: with a budget of 0 it would be "
-        "better on `electricity`, but then it is median regression behind a mean fill."
+        "its values, and pays for that on all rows. Its budget may be 0, which is "
+        "median regression behind a mean fill. The worst case does what it is made "
+        "for, and no more: in the second windows its largest error of a row over all "
+        "cases is smaller than that of adaptive, by 4 to 12 % on average, and its mean "
+        "error is larger."
     )
     sizes: ClassVar = {
         "tiny": Sizes(
@@ -188,7 +196,7 @@ class Outages(Experiment[Sizes]):
                 for method in distinct(select(cut, base=base), "method")
             }
             ours = error[RIDGE, AVERAGED]
-            for rival in (ADAPTIVE, REDUCED, ROBUST):
+            for rival in (ADAPTIVE, WORST_CASE, REDUCED, ROBUST):
                 text = f"{name}: averaged ridge has a smaller error than {rival}"
                 found.append(below(text, ours, error[RIDGE, rival], 2))
             text = f"{name}: the blend has the smallest error of all methods"
@@ -198,15 +206,21 @@ class Outages(Experiment[Sizes]):
 
     def notes(self, rows: Sequence[Row]) -> str:
         """What the robust program recovers; it may be far below zero, so no plot."""
-        shares = (
-            f"{name} {_told(recovered(own, ROBUST, MEAN))}"
-            for name in distinct(rows, "data")
-            for own in [select(rows, data=name, base=RIDGE)]
-        )
-        return (
-            f"Of the mean absolute error that {MEAN} adds, {ROBUST} recovers over all "
-            f"cases: {', '.join(shares)}."
-        )
+        lengths = [length for length in distinct(rows, "length") if length]
+        lines = [
+            f"Percent of the loss that {ROBUST} recovers:",
+            "",
+            f"| data, fill | {' | '.join(map(_steps, lengths))} | all |",
+            f"| --- |{' --- |' * (len(lengths) + 1)}",
+        ]
+        for name, fill in product(distinct(rows, "data"), (MEAN, LAST)):
+            own = select(rows, data=name, base=RIDGE)
+            shares = [
+                _told(100 * np.array(recovered(own, ROBUST, fill, **key)), digits=1)
+                for key in [*({"length": length} for length in lengths), {}]
+            ]
+            lines.append(f"| {name}, {fill} | {' | '.join(shares)} |")
+        return "\n".join(lines)
 
     def drawn(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Layout]:
         """What is recovered by outages of each length."""
@@ -332,11 +346,11 @@ def _recovers(rows: Sequence[Row], method: str, fill: str) -> Iterator[Claim]:
     yield Claim(f"{goal}, in each case", good == len(shares), numbers)
 
 
-def _told(values: Sequence[float]) -> str:
+def _told(values: Sequence[float] | Any, digits: int = 3) -> str:
     """Mean, and its standard error if there is one."""
-    text = f"{np.mean(values):.3f}"
+    text = f"{np.mean(values):.{digits}f}"
     if len(values) > 1:
-        text += f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.3f}"
+        text += f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.{digits}f}"
     return text
 
 

@@ -32,9 +32,10 @@ class Calibration:
 
     `labels` is the group of each column: if one column of a group is missing, so are
     the others. Missing values of a sparse matrix are unknown, so all of its rows have
-    the same pattern. If at least `alone` rows have a pattern from the beginning, only
-    these calibrate it. The coverage is then guaranteed for any mechanism that makes
-    values missing, if it is the same for new rows.
+    the same pattern. If at least `alone` rows have a pattern from the beginning, and
+    they are enough for the coverage, only these calibrate it. The coverage is then
+    guaranteed for any mechanism that makes values missing, if it is the same for new
+    rows.
     """
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
@@ -126,11 +127,24 @@ def intervals_of(model: Any, X: Any, coverage: float) -> Any:
     if isinstance(model, Pipeline):
         X, model = transform(model.steps[:-1], X), model.steps[-1][1]
     if not has_intervals(model):
-        raise TypeError(
-            f"{type(model).__name__} has no intervals: wrap the regressor in "
-            "ConformalRegressor (conformal-regressor), or let recommend find a model."
-        )
+        raise TypeError(why_no_intervals(model))
     return model.predict_interval(X, coverage=coverage)
+
+
+def why_no_intervals(model: Any) -> str:
+    """Say in a sentence what to use instead of a model without prediction intervals."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    name = type(last).__name__
+    if is_classifier(last):
+        return (
+            f"{name} is a classifier, and intervals are for regressors; use "
+            "noiseproof.evaluation.conformal_sets, which finds sets of classes."
+        )
+    return (
+        f"{name} has no intervals: wrap the regressor in ConformalRegressor or "
+        "AverageOverMissing; on the command line use train --model "
+        "conformal-regressor, or recommend."
+    )
 
 
 def transform(steps: Steps, X: Any) -> Any:

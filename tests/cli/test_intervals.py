@@ -61,7 +61,35 @@ def test_a_pipeline_whose_last_step_has_intervals(run, tmp_path, rng):
     assert run("train", data, *words).code == 0
     refused = run("predict", path, rows, "--interval", 0.9)
     assert refused.code == 1
-    assert "has no predict_interval" in refused.err
+    said = " ".join(refused.err.split())
+    assert "has no intervals: wrap the regressor in ConformalRegressor or" in said
+    assert "use train --model conformal-regressor, or recommend." in said
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "average-over-missing",
+        "reduced-models",
+        "partition-ensemble",
+        "corrupted-copies",
+    ],
+)
+def test_wrappers_are_trained_on_a_quantity(model, run, tmp_path, rng):
+    train, new, y = tables("mcar", rng)
+    data, path, rows = (tmp_path / name for name in ("d.csv", "m.npf", "new.csv"))
+    train.to_csv(data, index=False)
+    new.to_csv(rows, index=False)
+    done = run("train", data, "-t", "y", "--folds", 0, "-o", path, "--model", model)
+    assert done.code == 0, done.err
+    shown = json.loads(run("predict", path, rows, "--json").out)
+    assert np.corrcoef(shown["prediction"], y)[0, 1] > 0.25
+    done = run("predict", path, rows, "--interval", 0.9, "--json")
+    assert (done.code == 0) == (model == "average-over-missing")
+    if done.code == 0:
+        found = json.loads(done.out)
+        inside = (found["lower"] <= y) & (y <= found["upper"])
+        assert abs(inside.mean() - 0.9) < 2 * np.sqrt(0.09 / 800 + 0.09 / 102)
 
 
 def test_a_saved_model_without_a_description_of_its_table(run, tmp_path, rng):

@@ -8,6 +8,7 @@ import pytest
 import typer
 
 import noiseproof
+from noiseproof import DropoutRidge
 from noiseproof.cli.options import parse_tolerance
 from noiseproof.evaluation import certify
 
@@ -42,6 +43,17 @@ def test_per_cent_of_the_target(run, table, tmp_path):
     done = run(*words)
     assert done.code == 1
     assert "needs a tolerance" in " ".join(done.err.split())
+
+
+def test_a_sentence_about_partition_ensembles(run, table, tmp_path):
+    model = noiseproof.PartitionEnsemble(DropoutRidge(), n_parts=3, random_state=0)
+    noiseproof.save(model.fit(table[list("abcd")], table["load"]), tmp_path / "m.npf")
+    words = ["certify", tmp_path / "m.npf", tmp_path / "test.csv", "-t", "load"]
+    done = run(*words, "--tolerance", 2)
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
+    assert "(median) to move a prediction out of the tolerance if they are set" in said
+    assert "change a prediction" not in said
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "inf", "nan", "15%%", "5 %of"])

@@ -102,10 +102,7 @@ def test_coverage_under_each_mechanism(mechanism, rng):
 
 @name("mechanism", MECHANISMS)
 def test_coverage_of_patterns_under_each_mechanism(mechanism, rng):
-    """Two columns may be missing, in training, too: then each pattern is covered.
-
-    More than 50 of the rows kept aside have a pattern, and they alone calibrate it.
-    """
+    """Two columns may be missing, in training, too: then each pattern is covered."""
     shares = []
     for seed in range(30):
         X, y = quantities(rng, 3200)
@@ -120,6 +117,34 @@ def test_coverage_of_patterns_under_each_mechanism(mechanism, rng):
     assert np.all((COVERAGE - 2 * error < mean) & (mean < COVERAGE + 0.02 + 2 * error))
 
 
+def test_patterns_with_few_rows_are_covered_if_the_values_tell_what_is_missing(rng):
+    """Of 160 rows kept aside, 20 to 60 have each pattern, and calibrate it alone.
+
+    Values far from zero are missing. If all rows calibrate all patterns, intervals of
+    rows with missing values contain about 80 % of the targets instead of 90 %.
+    """
+    gaps, sizes, width = [], [], [1, 2]
+    for seed in range(20):
+        X, y = quantities(rng, 3040)
+        X[:, :2] = np.where(np.abs(X[:, :2]) > 0.7, np.nan, X[:, :2])
+        model = ConformalRegressor(filled(LinearRegression()), random_state=seed)
+        model.fit(X[:640], y[:640])
+        hits = covers(model, X[640:], y[640:], 0.9)
+        kept, new = (
+            np.isnan(rows[:, :2]) @ width
+            for rows in (model.intervals_.calibration.rows.take(), X[640:])
+        )
+        n = np.bincount(kept, minlength=4)
+        shares = np.array([hits[new == k].mean() for k in range(4)])
+        gaps.append(shares - np.ceil(0.9 * (n + 1)) / (n + 1))
+        sizes.append(n)
+    assert np.min(sizes) >= 20
+    assert np.median(sizes, axis=0)[1:].max() < 50
+    error = np.std(gaps, axis=0) / np.sqrt(len(gaps))
+    assert np.all(np.abs(np.mean(gaps, axis=0)) < 3 * error)
+    assert error.max() < 0.025
+
+
 def test_rows_of_a_pattern_calibrate_it_alone_if_there_are_enough(rng):
     """Where a value is missing because it is large, others must not stand in."""
     X = rng.normal(size=(400, 2))
@@ -128,13 +153,18 @@ def test_rows_of_a_pattern_calibrate_it_alone_if_there_are_enough(rng):
     model = ConformalRegressor(Constant(), random_state=0).fit(X, y)
     kept = model.intervals_.calibration
     rare, common = np.sum(kept.missing[:, 1]), np.sum(~kept.missing[:, 1])
-    assert rare < 50 < common
+    assert 20 <= rare < 49 < common
+    row, alone = [[0.0, np.nan]], np.sort(np.abs(kept.targets[kept.missing[:, 1]]))
+    for coverage in (0.9, 0.95):
+        limit = alone[int(np.ceil(coverage * (rare + 1))) - 1]
+        assert model.predict_interval(row, coverage)[0, 1] == limit
+    # 0.98 needs 49 rows, so there all rows calibrate
+    with_all = np.sort(np.abs(kept.targets))[int(np.ceil(0.98 * 101)) - 1]
+    assert model.predict_interval(row, 0.98)[0, 1] == with_all
+    fewer = Calibration(kept.rows.take(), kept.targets, alone=rare + 1)
+    _, limit = fewer.limits(np.array([[False, True]]), 0.9, lambda X, y: np.abs(y))
     with_all = np.sort(np.abs(kept.targets))[int(np.ceil(0.9 * 101)) - 1]
-    assert model.predict_interval([[0.0, np.nan]])[0, 1] == with_all
-    own = Calibration(kept.rows.take(), kept.targets, alone=20)
-    _, limit = own.limits(np.array([[False, True]]), 0.9, lambda X, y: np.abs(y))
-    alone = np.sort(np.abs(kept.targets[kept.missing[:, 1]]))
-    assert limit[0] == alone[int(np.ceil(0.9 * (rare + 1))) - 1]
+    assert limit[0] == with_all
 
 
 @name("model", MODELS)

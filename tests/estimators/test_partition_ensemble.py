@@ -550,3 +550,10 @@ def test_it_holds_on_real_data():
     found = model.certify_votes(X[1::2])
     assert np.median(found.budget) == 5  # all nine agree on most of the rows
     assert np.median(found.deletion_budget) == 9
+
+
+def test_classifiers_of_a_quantity_are_told_of_regressors(rng):
+    X, y = made(rng)
+    said = r"Unknown label type.*pass a regressor, such as PartitionEnsemble\(Dropout"
+    with pytest.raises(ValueError, match=said):
+        PartitionEnsemble().fit(X, y + 0.5)

@@ -7,21 +7,36 @@ from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    BaggingRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    StackingRegressor,
+    VotingRegressor,
+)
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import QuantileRegressor, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import noiseproof
 from noiseproof import AverageOverMissing, DropoutRidge
 from noiseproof.conditionals import Donors
-from noiseproof.estimators.quantiles import mixture_quantiles, quantile_parameter
+from noiseproof.estimators.quantiles import (
+    contains_quantiles,
+    mixture_quantiles,
+    quantile_parameter,
+)
 
 name = pytest.mark.parametrize
 LINEAR = QuantileRegressor(alpha=0.0)
 HIGH = QuantileRegressor(quantile=0.9, alpha=0.0)
 BOOSTED = HistGradientBoostingRegressor(loss="quantile", quantile=0.9, max_iter=10)
+
+
+SEARCH = GridSearchCV(HIGH, {"alpha": [0.0, 0.01]}, cv=2)
 
 
 class Theirs(RegressorMixin, BaseEstimator):
@@ -41,6 +56,17 @@ class Theirs(RegressorMixin, BaseEstimator):
         (GradientBoostingRegressor(loss="quantile", alpha=0.2), ("alpha", 0.2)),
         (make_pipeline(StandardScaler(), BOOSTED), ("<last>__quantile", 0.9)),
         (TransformedTargetRegressor(LINEAR), ("regressor__quantile", 0.5)),
+        (SEARCH, ("estimator__quantile", 0.9)),
+        (BaggingRegressor(HIGH), ("estimator__quantile", 0.9)),
+        (
+            make_pipeline(BaggingRegressor(make_pipeline(BOOSTED))),
+            ("baggingregressor__estimator__<last>__quantile", 0.9),
+        ),
+        (StackingRegressor([("a", Ridge())], HIGH), ("final_estimator__quantile", 0.9)),
+        (GridSearchCV(HIGH, {"quantile": [0.5, 0.9]}), None),
+        (GridSearchCV(HIGH, [{"alpha": [0.0]}, {"quantile": [0.5]}]), None),
+        (VotingRegressor([("estimator", HIGH), ("b", HIGH)]), None),
+        (make_pipeline(FrozenEstimator(HIGH)), None),
         (Theirs(), ("alpha", 0.9)),
         (Theirs("reg:quantileerror", quantile_alpha=0.3), ("quantile_alpha", 0.3)),
         (Theirs("reg:quantileerror", quantile_alpha=[0.1, 0.9]), None),
@@ -129,8 +155,14 @@ def test_quantiles_are_those_of_the_target_given_what_is_observed(level, rng):
 
 @name(
     "model",
-    [HIGH, BOOSTED, make_pipeline(StandardScaler(), HIGH)],
-    ids=["linear", "boosting", "pipeline"],
+    [
+        HIGH,
+        BOOSTED,
+        make_pipeline(StandardScaler(), HIGH),
+        SEARCH,
+        BaggingRegressor(HIGH, n_estimators=3, random_state=0),
+    ],
+    ids=["linear", "boosting", "pipeline", "search", "bag"],
 )
 def test_the_share_of_targets_below_a_quantile(model, rng):
     X, y = rows(rng, 900)
@@ -163,6 +195,59 @@ def test_intervals_of_quantile_models_are_two_quantiles(rng, tmp_path):
     np.testing.assert_array_equal(
         back.predict_interval(new, coverage=0.8), np.column_stack([low, high])
     )
+
+
+class LikeCatBoost(RegressorMixin, BaseEstimator):
+    """The level is part of a text."""
+
+    def __init__(self, loss_function="Quantile:alpha=0.9"):
+        self.loss_function = loss_function
+
+    def fit(self, X, y):
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@name(
+    "model",
+    [
+        VotingRegressor([("low", HIGH), ("high", BOOSTED)]),
+        StackingRegressor([("a", Ridge())], LikeCatBoost()),
+        GridSearchCV(HIGH, {"quantile": [0.5, 0.9]}, cv=2),
+        make_pipeline(StandardScaler(), LikeCatBoost()),
+        MultiOutputRegressor(HIGH),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_quantile_models_whose_level_cannot_be_set_warn(model, rng):
+    X, y = rows(rng, 60)
+    if isinstance(model, MultiOutputRegressor):
+        y = np.column_stack([y, y])
+    assert contains_quantiles(model)
+    said = f"{type(model).__name__} contains quantile models, but no single parameter"
+    with pytest.warns(UserWarning, match=said):
+        fitted = AverageOverMissing(model, Donors(), n_calibration=0).fit(X, y)
+    assert fitted.levels_ == ()
+
+
+@name(
+    "model",
+    [
+        Ridge(),
+        VotingRegressor([("a", Ridge()), ("b", LikeCatBoost("RMSE"))]),
+        StackingRegressor([("inside", HIGH)], Ridge()),
+        GridSearchCV(Ridge(), {"alpha": [1.0, 2.0]}),
+        FrozenEstimator(Ridge()),
+        HistGradientBoostingRegressor(),
+        DropoutRidge(),
+        None,
+    ],
+)
+def test_other_models_contain_no_quantiles(model):
+    assert not contains_quantiles(model)
 
 
 def test_a_frozen_quantile_model_warns(rng):

@@ -92,7 +92,7 @@ def test_equals_brute_force_over_all_deletions(seed):
     check_against_brute_force(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.whole
 @pytest.mark.parametrize("seed", range(60, 560))
 def test_equals_brute_force_over_all_deletions_more_often(seed):
     check_against_brute_force(seed)

@@ -27,6 +27,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from noiseproof import (
+    AverageOverMissing,
     DropoutLogisticRegression,
     DropoutSGDClassifier,
     DropoutSVC,
@@ -562,6 +563,16 @@ def test_an_infinite_budget_buys_all_that_can_be_bought():
     found = certify(random_model(rng, X, y), X, y)
     expected = np.mean(found.correct & np.isinf(found.budget))
     assert found.accuracy_at(np.inf) == expected == found.accuracy_at(1e300)
+
+
+def test_averages_over_missing_values_are_refused():
+    """What is known of such a row does not determine the prediction."""
+    _, X, y = problem(23, 2, n=60)
+    model = AverageOverMissing(LogisticRegression(), "donors").fit(X, y)
+    assert certify(model, X, y).budget.shape == (60,)
+    X[:, 0] = np.where(np.arange(60) % 2 == 0, X[:, 0], np.nan)
+    with pytest.raises(TypeError, match="For rows with missing values the model does"):
+        certify(model, X, y)
 
 
 def test_several_labels_per_row_are_refused():

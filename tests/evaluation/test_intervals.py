@@ -56,3 +56,26 @@ def test_the_last_step_of_a_pipeline(rng):
         TypeError, match="Ridge has no intervals: wrap the regressor in"
     ):
         interval_coverage(make_pipeline(StandardScaler(), Ridge()).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "said"),
+    [
+        (np.zeros(8), {"levels": [0.1, 1.5]}, "levels are probabilities from 0 to 1"),
+        (np.zeros(8), {"levels": [-1]}, "levels are probabilities from 0 to 1"),
+        (np.zeros(8), {"levels": []}, "levels are probabilities from 0 to 1"),
+        (np.zeros(8), {"levels": [np.nan]}, "levels are probabilities from 0 to 1"),
+        (np.zeros(8), {"n_patterns": 0}, "n_patterns.*must be an int in the range"),
+        (np.zeros(8), {"coverage": 1.5}, "coverage.*must be a float in the range"),
+        (np.full(8, np.nan), {}, "y is missing in 8 of 8 rows"),
+        (np.zeros(3), {}, "inconsistent numbers of samples"),
+        (np.zeros((8, 2)), {}, "y must hold one number for each row"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work(y, options, said):
+    class Unasked(Ends):
+        def predict_interval(self, X, coverage=0.9):
+            raise AssertionError("asked")
+
+    with pytest.raises(ValueError, match=said):
+        interval_coverage(Unasked(), np.zeros((8, 2)), y, **options)

@@ -22,6 +22,7 @@ from sklearn.svm import SVR, LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 
 from noiseproof import (
+    AverageOverMissing,
     CorruptedCopies,
     DropoutRidge,
     PartitionEnsemble,
@@ -397,3 +398,21 @@ def test_nothing_is_promised_that_rounding_breaks():
 def test_nothing_is_promised_that_rounding_breaks_in_many_cases():
     for seed in range(150, 4000):
         check_hostile(seed)
+
+
+@pytest.mark.parametrize("law", ["donors", "joint-gaussian"])
+def test_averages_over_missing_values_are_refused(law, rng):
+    """What is known of such a row does not determine the prediction."""
+    X = rng.normal(size=(60, 3))
+    y = X.sum(axis=1)
+    model = AverageOverMissing(LinearRegression(), law).fit(X, y)
+    plain = certify(LinearRegression().fit(X, y), X, y, tolerance=1.0)
+    found = certify(model, X, y, tolerance=1.0)
+    np.testing.assert_array_equal(found.budget, plain.budget)
+    X[::2, 0] = np.nan
+    with pytest.raises(TypeError, match="Certify the complete rows only"):
+        certify(model, X, y, tolerance=1.0)
+    with pytest.raises(TypeError, match="Models with a link function"):
+        certify(
+            PoissonRegressor().fit(X[1::2], y[1::2] ** 2), X[1::2], y[1::2], tolerance=1
+        )

@@ -10,6 +10,7 @@ from experiments.forecasters import (
     RIDGE,
     ROBUST,
     AdaptiveRidge,
+    AdaptiveRobust,
     Past,
     Rows,
     Trained,
@@ -18,6 +19,7 @@ from experiments.forecasters import (
 )
 from experiments.outages import EXPERIMENT, recovered, window
 from experiments.series import Series, last_values
+from scipy.optimize import linprog
 from sklearn.linear_model import LinearRegression
 
 
@@ -94,6 +96,32 @@ def test_adaptive_weights_are_a_regression_for_each_pattern(rng):
     np.testing.assert_allclose(
         model.predict(copy[1::2]), alone.predict(X[1::2, 1:]), atol=0.01
     )
+
+
+def test_adaptive_weights_for_the_worst_case_solve_a_linear_program(rng):
+    """min Σ t with t ≥ |error| of each copy of a row, by HiGHS."""
+    X, n = rng.standard_normal((80, 3)), 80
+    y = X @ [2.0, 1.0, -1.0] + rng.standard_t(2, n)
+    lost = np.array([np.zeros((n, 3)), *(rng.random((4, n, 3)) < 0.4)]).astype(bool)
+    copies = np.where(lost, np.nan, X)
+    model = AdaptiveRobust(1e-4).fit(Past(X, y, copies[1:]))
+    designs = model._design(copies.reshape(-1, 3)).astype(float)
+    rows, tops = np.tile(y, 5) - y.mean(), np.tile(-np.eye(n), (5, 1))
+    program = linprog(
+        np.append(np.zeros(designs.shape[1]), np.ones(n) / n),
+        A_ub=np.block([[designs, tops], [-designs, tops]]),
+        b_ub=np.append(rows, -rows),
+        bounds=(None, None),
+    )
+
+    def worst(own):
+        errors = np.abs(own.predict(copies.reshape(-1, 3)) - np.tile(y, 5))
+        return errors.reshape(5, n).max(axis=0).mean()
+
+    smoothing = 0.02 * np.log(5) * y.std()
+    assert program.fun <= worst(model) * (1 + 1e-6) <= program.fun + smoothing
+    least_squares = AdaptiveRidge(1e-4).fit(Past(X, y, copies[1:]))
+    assert worst(least_squares) > program.fun + smoothing
 
 
 def test_the_robust_program_may_guard_against_nothing(series, rng):

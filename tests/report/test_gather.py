@@ -309,6 +309,7 @@ def test_coverage_and_width_of_intervals(rng):
     assert found.models[1].covered is None
     page = render(found)
     assert f"{share:.3f} ± " in page
+    assert "Beforehand" not in page
     deleted = gather(models, X[200:], y[200:], replace(QUICK, deleted_as="zero"))
     assert deleted.models[0].covered is None
     assert "How far off a prediction" not in render(deleted)
@@ -317,6 +318,17 @@ def test_coverage_and_width_of_intervals(rng):
     why = "coverage=0.9 needs at least 9 calibration rows; got 5."
     assert found.models[0].why_no_intervals == why
     assert f"Intervals of few are not shown. {why}" in render(found)
+
+
+def test_intervals_of_a_table_with_missing_values(rng):
+    """Its first row is not of complete rows, and says so."""
+    X = rng.normal(size=(400, 4))
+    y = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=400)
+    model = ConformalRegressor(DropoutRidge(0.2), random_state=0).fit(X[:200], y[:200])
+    X[200::2, 0] = np.nan
+    page = render(gather(model, X[200:], y[200:], QUICK))
+    said = "Beforehand 12.5% of the values are missing in these rows, also in the row"
+    assert said in page
 
 
 def test_regressors_have_r2_and_no_certificates(rng):
@@ -335,7 +347,10 @@ def test_regressors_have_r2_and_no_certificates(rng):
     assert found.costly["feature"][0] == "x1"
     read = Reader(render(found))
     assert "R² by share of values missing (NaN)" in read.tables
-    sentence = "No certificates for ridge, dropout and forest. Certificates are for"
+    sentence = (
+        "No certificates for ridge, dropout and forest. Certificates of regressors "
+        "need a tolerance, which a report does not have; use noiseproof certify"
+    )
     assert read.text.count(sentence) == 1
 
 

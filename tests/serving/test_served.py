@@ -413,8 +413,11 @@ def test_intervals():
     np.testing.assert_allclose(predictions, [59.5] * 2)
     np.testing.assert_allclose(intervals, [[58.7, 60.3]] * 2)
     plain = Served(LinearRegression().fit(X, y), X)
-    with pytest.raises(RowsError, match="LinearRegression has no predict_interval"):
+    with pytest.raises(RowsError, match="LinearRegression has no intervals: wrap the"):
         plain.predict(X, interval=0.9)
+    classes = Served(LinearSVC().fit(X, Y), X)
+    with pytest.raises(RowsError, match=r"LinearSVC is a classifier.*conformal_sets"):
+        classes.predict(X, interval=0.9)
 
 
 def test_what_the_model_lacks_the_served_one_lacks():

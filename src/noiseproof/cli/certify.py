@@ -153,17 +153,16 @@ def _show(
 
 def _takes(certificates: Any, median: float, missing: float | None = None) -> str:
     """A sentence about the budget that changes a prediction."""
-    if missing is not None:
-        return (
-            f"It takes at least {median:g} {certificates.unit} (median) to change a "
-            f"prediction if they are set to other values, and {missing:g} if they go "
-            "missing."
-        )
     if certificates.tolerance is None:
         change, changes = "change a prediction", "changes the prediction of most rows"
     else:
         change = "move a prediction out of the tolerance"
         changes = "moves most predictions out of the tolerance"
+    if missing is not None:
+        return (
+            f"It takes at least {median:g} {certificates.unit} (median) to {change} "
+            f"if they are set to other values, and {missing:g} if they go missing."
+        )
     takes = (
         f"It takes a budget of {median:.4g} (median) to {change}"
         if np.isfinite(median)

@@ -29,6 +29,13 @@ from noiseproof.cli.options import (
 )
 
 _EXPECTED = "missing:0.3"  # what a model is judged for by default
+# noise of the ridge regression inside, for wrappers that otherwise hold a classifier
+_AROUND_RIDGE = {
+    "average-over-missing": "auto",
+    "reduced-models": "auto",
+    "partition-ensemble": None,
+    "corrupted-copies": None,
+}
 _DEFAULTS = {"classification": "dropout-logistic", "regression": "dropout-ridge"}
 
 
@@ -48,9 +55,11 @@ def train(
         typer.Option(
             "--model",
             help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; to predict "
-            "a quantity dropout-ridge or dropout-poisson. auto: the best of up to 16 "
-            "models for what --tune says, as found by `noiseproof recommend`. The "
-            "default is auto with --tune; without it, dropout-logistic or, for a "
+            "a quantity dropout-ridge, dropout-poisson, robust-lp-regressor, or, "
+            "around dropout-ridge, conformal-regressor, average-over-missing, "
+            "reduced-models, partition-ensemble or corrupted-copies. auto: the best of "
+            "up to 16 models for what --tune says, as found by `noiseproof recommend`. "
+            "The default is auto with --tune; without it, dropout-logistic or, for a "
             "quantity, dropout-ridge.",
         ),
     ] = None,
@@ -160,8 +169,9 @@ def train(
     start = time.perf_counter()
     with spread(cluster, files, partial(table.read, quiet=True)) as parts:
         rows = table.read(files[0], quiet=json) if parts is None else parts.sample
-        name = model or _DEFAULTS[table.task_of(rows.y)]
-        estimator = make(name)
+        kind = table.task_of(rows.y)
+        name = model or _DEFAULTS[kind]
+        estimator = _for_task(make(name), name, kind)
         found = noiseproof.train(
             *(rows.X, rows.y, estimator, *happening),
             tune=tune is not None and _to_choose(estimator, fixed),
@@ -242,6 +252,15 @@ def _make_estimator(
         defaults["noise"] = "auto"
     defaults = {key: value for key, value in defaults.items() if key in known}
     return estimator.set_params(**(defaults | given))
+
+
+def _for_task(estimator: Any, name: str, task: str) -> Any:
+    """To predict a quantity, let a wrapper of any model wrap a regressor."""
+    from noiseproof.estimators import DropoutRidge
+
+    if task == "regression" and name in _AROUND_RIDGE:
+        estimator.set_params(estimator=DropoutRidge(_AROUND_RIDGE[name]))
+    return estimator
 
 
 def _to_choose(estimator: Any, fixed: Any) -> list[str]:

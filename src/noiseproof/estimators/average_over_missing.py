@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from noiseproof._pipelines import takes_nan, unwrap
+from noiseproof._pipelines import takes_nan
 from noiseproof._private import HasMethods, Interval, StrOptions, _safe_indexing
 from noiseproof._rows import by_blocks
 from noiseproof.conditionals import (
@@ -38,7 +38,11 @@ from noiseproof.estimators.intervals import (
     kept_aside,
 )
 from noiseproof.estimators.known_missing import KnownMissing
-from noiseproof.estimators.quantiles import LEVELS, quantile_parameter
+from noiseproof.estimators.quantiles import (
+    LEVELS,
+    contains_quantiles,
+    quantile_parameter,
+)
 from noiseproof.estimators.treatments import (
     AVERAGED,
     INDICATED,
@@ -77,7 +81,9 @@ class AverageOverMissing(KnownMissing):
     `QuantileRegressor`) the prediction is the quantile of the target given the observed
     values. It is the quantile of the mixture of the distributions that the draws
     predict, which is not the mean of their quantiles. To know these distributions, the
-    model is also fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95.
+    model is also fitted at the levels 0.05, 0.25, 0.5, 0.75 and 0.95. The model may be
+    at the end of a pipeline, or inside a search or a bag. A warning tells if its level
+    cannot be set, as for a vote of several.
 
     Missing values in the training rows may be informative, and an estimator that
     accepts NaN can learn from them. It would lose this information if it only saw
@@ -268,7 +274,7 @@ class AverageOverMissing(KnownMissing):
         self.levels_, self.by_level_ = (), []
         if isinstance(base, FrozenEstimator):
             self._keep(clone(base))
-            if quantile_parameter(unwrap(base)[1]) is not None:
+            if contains_quantiles(base):
                 warnings.warn(
                     "A frozen quantile model cannot be fitted at other levels. For a "
                     "row with missing values it therefore predicts the mean of the "
@@ -286,6 +292,14 @@ class AverageOverMissing(KnownMissing):
             self._keep(fitted(base, X, y, sample_weight))
         found = quantile_parameter(base)
         if found is None or y.ndim > 1:
+            if contains_quantiles(base):
+                warnings.warn(
+                    f"{type(base).__name__} contains quantile models, but no single "
+                    "parameter is known to set their level, so for a row with missing "
+                    "values it predicts the mean of the quantiles over the draws, "
+                    "which is not the quantile of the target.",
+                    stacklevel=3,
+                )
             return
         name, own = found
         self.levels_ = tuple(sorted({own, *LEVELS}))
@@ -499,10 +513,11 @@ class AverageOverMissing(KnownMissing):
         (Zaffran et al. 2023): among the rows with any given pattern, on average at
         least a share `coverage` of the targets lies in the intervals. This is
         guaranteed for rows that are exchangeable with the training rows, if what is
-        missing depends neither on the values nor on the target. If at least 50 of the
+        missing depends neither on the values nor on the target. If at least 20 of the
         calibration rows have exactly the pattern of a row, its interval is calibrated
         on these rows alone. Then the guarantee holds for any mechanism that makes
-        values missing, as long as the mechanism stays the same. See
+        values missing, as long as the mechanism stays the same. A coverage above 20/21
+        needs more rows: coverage / (1 - coverage). See
         `noiseproof.evaluation.conformal_sets`.
 
         The calibration rows were held out in `fit`, where a second model was fitted

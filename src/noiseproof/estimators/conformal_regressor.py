@@ -142,10 +142,11 @@ class ConformalRegressor(TableDelegator):
         Among the rows with any given pattern of missing values, on average at least a
         share `coverage` of the targets lies in the intervals. This is guaranteed for
         rows that are exchangeable with the training rows, if what is missing depends
-        neither on the values nor on the target. If at least 50 of the calibration rows
+        neither on the values nor on the target. If at least 20 of the calibration rows
         have exactly the pattern of a row, its interval is calibrated on these rows
         alone. Then the guarantee holds for any mechanism that makes values missing, as
-        long as the mechanism stays the same.
+        long as the mechanism stays the same. A coverage above 20/21 needs more rows:
+        coverage / (1 - coverage).
 
         An interval is centred on the prediction of the estimator that was fitted
         without the calibration rows, for which the guarantee is exact. In the rare case

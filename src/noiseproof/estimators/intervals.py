@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _SHARE = 4  # at most one in so many training rows is held out for calibration
-_ALONE = 50  # so many calibration rows with a pattern calibrate that pattern alone
+_ALONE = 20  # so many calibration rows with a pattern calibrate that pattern alone
 _LEAST = 4  # minimum number of calibration rows, enough for a coverage of 0.8
 
 

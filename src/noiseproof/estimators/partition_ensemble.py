@@ -259,7 +259,13 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         if is_regressor(self):
             self.middle_ = middle(y, weights)
             return tenths(y, weights)
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise ValueError(
+                f"{error} To predict a quantity pass a regressor, such as "
+                "PartitionEnsemble(DropoutRidge())."
+            ) from None
         self.classes_, labels = np.unique(y, return_inverse=True)
         return labels
 

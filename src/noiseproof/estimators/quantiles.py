@@ -7,22 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 Array = NDArray[np.float64]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # a quantile model is fitted at these, too
+_INSIDE = (
+    "estimator",
+    "regressor",
+    "final_estimator",
+)  # parameters that hold the model itself
 _HALVINGS = 60  # steps of the bisection that finds a quantile
 
 
 def quantile_parameter(model: Any) -> tuple[str, float] | None:
     """Name and value of the parameter that sets the level of a quantile model.
 
-    The model may be at the end of a pipeline. For other models the result is None.
-    Recognised are scikit-learn's gradient boosting with `loss="quantile"`,
-    `QuantileRegressor` and others with a parameter `quantile`, LightGBM's
-    `objective="quantile"` and XGBoost's "reg:quantileerror".
+    The model may be at the end of a pipeline, or the `estimator` or `regressor` of a
+    search, a bag or another wrapper. For other models the result is None, also if one
+    parameter cannot set the level: see `contains_quantiles`. Recognised are
+    scikit-learn's gradient boosting with `loss="quantile"`, `QuantileRegressor` and
+    others with a parameter `quantile`, LightGBM's `objective="quantile"` and XGBoost's
+    "reg:quantileerror".
 
     Examples
     --------
@@ -30,23 +37,47 @@ def quantile_parameter(model: Any) -> tuple[str, float] | None:
     >>> quantile_parameter(GradientBoostingRegressor(loss="quantile", alpha=0.8))
     ('alpha', 0.8)
     """
-    if isinstance(model, Pipeline | TransformedTargetRegressor):
-        at_the_end = isinstance(model, Pipeline)
-        name, inner = model.steps[-1] if at_the_end else ("regressor", model.regressor)
-        found = quantile_parameter(inner)
-        return found and (f"{name}__{found[0]}", found[1])
     known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    name = _parameter(known)
+    if name is not None:
+        level = known.get(name, 0.9)  # LightGBM's default, which is no named parameter
+        return (name, float(level)) if np.ndim(level) == 0 else None
+    if isinstance(model, FrozenEstimator):
+        return None
+    inside = {name: known[name] for name in _INSIDE if name in known}
+    if isinstance(model, Pipeline):
+        inside = dict(model.steps[-1:])
+    grids = known.get("param_grid", known.get("param_distributions")) or []
+    searched = {key for grid in np.atleast_1d(grids) for key in grid}
+    for name, part in inside.items():
+        found = quantile_parameter(part)
+        if found is not None and found[0] not in searched:
+            return f"{name}__{found[0]}", found[1]
+    return None
+
+
+def contains_quantiles(model: Any) -> bool:
+    """Tell whether a model, or any model inside, predicts quantiles."""
+    # a pipeline or a vote names its models in its deep parameters
+    deep = hasattr(model, "steps") or hasattr(model, "estimators")
+    known = model.get_params(deep=deep) if hasattr(model, "get_params") else {}
+    if "final_estimator" in known:  # a stack, which predicts what this one does
+        known = {"final_estimator": known["final_estimator"]}
+    if _parameter(known) or "Quantile" in str(known.get("loss_function")):  # CatBoost
+        return True
+    return any(contains_quantiles(v) for v in known.values() if not isinstance(v, type))
+
+
+def _parameter(known: dict[str, Any]) -> str | None:
+    """Name of the parameter that sets the level of the model with these parameters."""
     loss = known.get("loss", known.get("objective", "quantile"))
     if loss == "reg:quantileerror":
-        name = "quantile_alpha"
-    elif loss == "quantile" and known.get("quantile") is not None:
-        name = "quantile"
-    elif "quantile" in (known.get("loss"), known.get("objective")):
-        name = "alpha"
-    else:
-        return None
-    level = known.get(name, 0.9)  # LightGBM's default, which is no named parameter
-    return (name, float(level)) if np.ndim(level) == 0 else None
+        return "quantile_alpha"
+    if loss == "quantile" and known.get("quantile") is not None:
+        return "quantile"
+    if "quantile" in (known.get("loss"), known.get("objective")):
+        return "alpha"
+    return None
 
 
 def mixture_quantiles(

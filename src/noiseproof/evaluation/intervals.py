@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from noiseproof._charts import Chart, Line, Series
 from noiseproof._docs import shared_docs
 from noiseproof._pipelines import intervals_of
-from noiseproof._rows import contain
+from noiseproof._private import Interval, validate_parameter_constraints
+from noiseproof._rows import check_targets, contain
 from noiseproof.evaluation.models import named_in_errors, read_models
 from noiseproof.evaluation.results import Result
 
 Array = NDArray[np.float64]
+
+_LEGAL: dict[str, list[Any]] = {
+    "coverage": [Interval(Real, 0, 1, closed="neither")],
+    "n_patterns": [Interval(Integral, 1, None, closed="left")],
+}
 
 
 @shared_docs
@@ -123,7 +130,7 @@ def interval_coverage(
     array([[0.96, 0.95, 0.94]])
     """
     named = read_models(models)
-    y = np.asarray(y, dtype=np.float64)
+    y = _checked(X, y, coverage, levels, n_patterns)
     rng = check_random_state(random_state)
     found = np.empty((3, len(named), len(levels)))
     for j, level in enumerate(levels):
@@ -136,6 +143,28 @@ def interval_coverage(
             found[:, i, j] = inside.mean(), error, np.mean(high - low)
     at = tuple(float(level) for level in levels)
     return IntervalCoverage(tuple(named), at, float(coverage), *found)
+
+
+def _checked(
+    X: Any, y: Any, coverage: float, levels: Sequence[float], n_patterns: int
+) -> Array:
+    """The targets as numbers, or one clear sentence before any work."""
+    validate_parameter_constraints(
+        _LEGAL,
+        {"coverage": coverage, "n_patterns": n_patterns},
+        caller_name="interval_coverage",
+    )
+    at = np.asarray(levels, dtype=np.float64)
+    if at.ndim != 1 or not at.size or not np.all((at >= 0) & (at <= 1)):
+        raise ValueError(f"levels are probabilities from 0 to 1; got {levels!r}.")
+    check_targets(y)
+    check_consistent_length(X, y)
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim != 1 or not len(y):
+        raise ValueError(
+            f"y must hold one number for each row, at least one; got shape {y.shape}."
+        )
+    return y
 
 
 def _masked(X: Any, level: float, n_patterns: int, rng: Any) -> Any:

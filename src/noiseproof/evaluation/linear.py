@@ -175,7 +175,9 @@ class LinearView:
         behind = scores[at_odds].max(axis=1) - scores[at_odds, own[at_odds]]
         terms = abs(zero_missing(rows[at_odds])) @ np.abs(self.rounding.sizes).T
         size = (terms + np.abs(self.intercept) + self.rounding.shifts).max(axis=1)
-        if np.any(behind > (_ROUNDING + 4 * unit) * size + 2 * doubt):
+        wrong = behind > (_ROUNDING + 4 * unit) * size + 2 * doubt
+        if wrong.any():
+            _check_complete(rows[at_odds[wrong]])
             raise TypeError(
                 "The model does not predict the class with the largest score "
                 "coef_ x + intercept_, so its weights do not determine predictions."
@@ -226,7 +228,9 @@ class RangeView(LinearView):
         size = np.asarray(abs(present) @ np.abs(self.rounding.sizes[1]))
         size = size + np.abs(self.intercept[1]) + self.rounding.shifts[1]
         apart = np.abs(prediction - scores)
-        if np.any(apart > (_ROUNDING + 4 * unit) * size + 2 * doubt):
+        wrong = apart > (_ROUNDING + 4 * unit) * size + 2 * doubt
+        if wrong.any():
+            _check_complete(rows[np.flatnonzero(wrong)])
             raise TypeError(
                 "The model does not predict coef_ x + intercept_, so its weights do "
                 "not determine predictions. Models with a link function, such as "
@@ -294,6 +298,17 @@ def range_view(model: Any, space: str, centre: Any, tolerance: Array) -> RangeVi
     return RangeView(
         classes=classes, rank=rank, centre=centre, tolerance=tolerance, **parts
     )
+
+
+def _check_complete(rows: Any) -> None:
+    """Raise an error if only rows with missing values have unexpected predictions."""
+    n_missing = np.asarray(missing_entries(rows).sum(axis=1)).ravel()
+    if np.all(n_missing > 0):
+        raise TypeError(
+            "For rows with missing values the model does not predict from the known "
+            "values alone: it fills in the missing ones or averages over them, so its "
+            "weights do not determine predictions. Certify the complete rows only."
+        )
 
 
 def _opened(model: Any) -> tuple[Steps, Any]:

@@ -79,6 +79,10 @@ _LOST = {
     "zero": "values replaced by zero (the model is not told)",
     "nan": "values missing (NaN)",
 }
+_NEEDS_TOLERANCE = (
+    "Certificates of regressors need a tolerance, which a report does not have; use "
+    "noiseproof certify --tolerance, or noiseproof.evaluation.certify."
+)
 _SHARE = "share of "  # how the label of a curve begins
 _RISK_BUDGETS = (0, 1, 2, 5, 10, 20, 50, 100)  # fixed, so that no bound chooses its own
 _ENOUGH = 0.98  # of the rows have changed at the largest budget shown
@@ -510,7 +514,7 @@ def _certified(model: Any, case: _Case, tick: _Tick) -> Certificates | str:
     """Certificates of all rows, or why there are none."""
     tick()
     if case.scoring != "accuracy":
-        return "Certificates are for classifiers."
+        return _NEEDS_TOLERANCE
     try:
         return certify(model, case.X, case.y, space=case.proof_space)
     except TypeError as error:  # not linear, and it says why

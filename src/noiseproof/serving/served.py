@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from noiseproof._docs import shared_docs
-from noiseproof._pipelines import has_intervals, intervals_of
+from noiseproof._pipelines import has_intervals, intervals_of, why_no_intervals
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
 from noiseproof.serving.absence import sample_size, with_costs
@@ -224,11 +224,7 @@ class Served:
         if interval is None:
             return self.model.predict(self._rows(rows, strict))
         if not has_intervals(self.model):
-            raise RowsError(
-                f"{type(self.model).__name__} has no predict_interval, so there are no "
-                "intervals. Use AverageOverMissing around a regressor, or "
-                "ConformalRegressor."
-            )
+            raise RowsError(why_no_intervals(self.model))
         X = self._rows(rows, strict)
         predictions = self.model.predict(X)
         try:
