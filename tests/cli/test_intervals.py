@@ -97,6 +97,6 @@ def test_the_report_shows_coverage_and_width(run, tmp_path, rng):
     words = ["--levels", "0,0.5", "--repeats", 1, "-o", tmp_path / "page.html"]
     done = run("report", tmp_path / "m.npf", tmp_path / "test.csv", *words)
     assert done.code == 0, done.err
-    page = (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "How far off a prediction may be" in page
     assert "Prediction intervals are made to contain 90% of the targets" in page

@@ -25,7 +25,7 @@ def test_what_the_words_mean(tmp_path):
     }.items():
         assert parse_happening(words) == (perturb, level)
     rates = tmp_path / "rates.json"
-    rates.write_text('{"Iron": 0.5}')
+    rates.write_text('{"Iron": 0.5}', encoding="utf-8")
     for words, expected in {
         "missing:Iron=0.5,b=1": Missing({"Iron": 0.5, "b": 1.0}),
         "mar:Iron=0.5": Missing({"Iron": 0.5}, mechanism="mar"),
@@ -94,7 +94,7 @@ def test_a_report_of_it(files, run, tmp_path):
     words += ["-o", tmp_path / "page.html", "--repeats", 2, "--levels", "0,0.4"]
     done = run(*words, "--noise", f"like:{folder / 'today.csv'}")
     assert done.code == 0, done.err
-    page = (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The horizontal axis is the share of rows with missing values as in" in page
     assert "40% of rows with missing values as in the rows given" in page
     refused = run(*words, "--noise", "gaussian")

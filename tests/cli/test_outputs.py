@@ -63,10 +63,10 @@ def test_an_output_is_never_an_input(victim, link, files, run, monkeypatch, tmp_
 
 def test_groups_are_an_input_as_well(files, run, tmp_path):
     groups = tmp_path / "groups.json"
-    groups.write_text('{"front": ["s0"]}')
+    groups.write_text('{"front": ["s0"]}', encoding="utf-8")
     done = run("report", files[1], files[0], "--groups", groups, "-o", groups)
     assert done.code == 1
-    assert groups.read_text() == '{"front": ["s0"]}'
+    assert groups.read_text(encoding="utf-8") == '{"front": ["s0"]}'
 
 
 def test_places_are_checked_before_any_work(files, run, tmp_path):
@@ -197,7 +197,7 @@ def test_counts_may_be_written_as_whole_floats(level, run, folder, tmp_path):
 
 
 def test_an_index_out_of_all_proportion(run, tmp_path):
-    (tmp_path / "t.svm").write_text("1 1:1 2000000000:1\n0 1:2\n")
+    (tmp_path / "t.svm").write_text("1 1:1 2000000000:1\n0 1:2\n", encoding="utf-8")
     words = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npf"]
     done = run(*words)
     assert done.code == 1

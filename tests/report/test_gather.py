@@ -442,7 +442,7 @@ def test_write_report_replaces_the_file_and_returns_the_numbers(
 ):
     _, _, X, y = digits
     path = tmp_path / "page.html"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     found = write_report(
         *(models, X, y, path),
         levels=plan.levels,

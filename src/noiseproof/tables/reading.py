@@ -131,7 +131,7 @@ def read_table(
     >>> import os, tempfile
     >>> from noiseproof.tables import read_table
     >>> path = os.path.join(tempfile.mkdtemp(), "some.csv")
-    >>> with open(path, "w") as file:
+    >>> with open(path, "w", encoding="utf-8") as file:
     ...     _ = file.write("height,colour,kind\n1.5,red,a\n,blue,b\n")
     >>> table = read_table(path, target="kind")
     >>> table.X
