@@ -93,7 +93,7 @@ def test_a_model_that_refuses_holes_gets_means_and_is_named(table, models):
     curve = robustness_curve(
         both, X[120:], y[120:], "missing", LEVELS, n_repeats=2, random_state=0
     )
-    assert curve.filled == ("plain",)
+    assert curve.imputed == ("plain",)
     assert "refuse NaN, and got column means in its place: plain." in repr(curve)
     np.testing.assert_array_equal(curve.scores[0], curve.scores[2])
     alone = robustness_curve(

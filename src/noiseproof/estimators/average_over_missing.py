@@ -134,6 +134,8 @@ class AverageOverMissing(KnownMissing):
         rows clearly better, it is a pipeline that adds these columns.
     conditional_ : Conditional
         The fitted model of the missing values.
+    treatment_ : str
+        How predictions for rows with missing values are made, in words.
     treatments_ : object or None
         The fitted models for rows with missing values, and their weights. None if all
         training rows were complete or if there is only one such model.

@@ -155,7 +155,7 @@ class Fragility(Result):
         Name of the metric.
     kind : {"feature", "group", "pair of features", "pair of groups"}
         What the names stand for.
-    fate : str
+    lost_as : str
         What happens to a lost value: it is missing (NaN); it is replaced by the column
         mean, because the model refuses NaN; or it is replaced by zero.
 
@@ -167,11 +167,11 @@ class Fragility(Result):
     score: float
     scoring: str
     kind: str
-    fate: str = "missing (NaN)"
+    lost_as: str = "missing (NaN)"
 
     def _title(self) -> str:
         return (
-            f"{self.scoring} lost with each {self.kind} {self.fate}, from "
+            f"{self.scoring} lost with each {self.kind} {self.lost_as}, from "
             f"{self.score:.3f} with all"
         )
 
