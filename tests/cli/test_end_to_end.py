@@ -316,7 +316,7 @@ def test_auto(run, folder, tmp_path, monkeypatch):
         found["contenders"]["contender"]
     )
     scores = dict(
-        zip(*map(found["contenders"].get, ("contender", "damaged")), strict=True)
+        zip(*map(found["contenders"].get, ("contender", "perturbed")), strict=True)
     )
     best = max(scores.values())
     assert found["tuned_score"] == scores[found["model"]] > best - 0.05

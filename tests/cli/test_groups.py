@@ -110,7 +110,7 @@ def test_tuning_for_outages_of_sensors(do, folder):
     table.to_csv(folder / "data.csv", index=False)
     options = ("--noise", "dropout", "--C", "1", "--tune", "delete-groups:0.5")
     printed = do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
-    assert "5-fold cross-validation, on clean rows and damaged" in printed
+    assert "5-fold cross-validation, on clean rows and on rows" in printed
     assert "50% of groups replaced by zero" in printed
     noise = last_step().noise
     assert noise is None or len(noise.groups["arm"]) == 5

@@ -55,7 +55,7 @@ def files(tmp_path_factory):
     X["word"] = np.where(rng.random(240) < 0.7, y, "other")
     X.assign(y=y).to_csv(folder / "test.csv", index=False)
     encoder = TableEncoder()
-    model = noiseproof.train(X, y, encoder=encoder, judged=False).model
+    model = noiseproof.train(X, y, encoder=encoder, cross_validate=False).model
     noiseproof.save(model, folder / "model.npf", notes={"target": "y"})
     X[:40].mask(rng.random((40, 4)) < [0.5, 0.2, 0, 0.3]).to_csv(
         folder / "today.csv", index=False

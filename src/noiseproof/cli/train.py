@@ -165,7 +165,7 @@ def train(
         found = noiseproof.train(
             *(rows.X, rows.y, estimator, *happening),
             tune=tune is not None and _to_choose(estimator, fixed),
-            judged=folds > 0 and parts is None,
+            cross_validate=folds > 0 and parts is None,
             task=task,
             encoder=table.encoder,
             **options,
@@ -273,21 +273,24 @@ def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any
     if tuning is not None:
         score, _ = tuning.means[tuning.best]
         summary |= {"tuned_for": happening, "tuned_score": score}
-    if found.unjudged:
-        summary["judged"] = {"failed": found.unjudged}
+    if found.not_validated:
+        summary["judged"] = {"failed": found.not_validated}
     elif judged is not None:
         summary["judged"] = {
             "expected": judged.expected,
-            "folds": judged.damaged.shape[1],
+            "folds": judged.perturbed.shape[1],
             "verdict": found.verdict,
             "clean": {name: clean for name, (_, clean) in judged.means.items()},
-            "damaged": {name: damaged for name, (damaged, _) in judged.means.items()},
+            "perturbed": {
+                name: perturbed for name, (perturbed, _) in judged.means.items()
+            },
         }
     return summary
 
 
 def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
     """Print what was trained, and its scores."""
+    from noiseproof._numbers import as_score
     from noiseproof.cli.output import say, show_json, show_table
 
     if json:
@@ -304,11 +307,11 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         say(f"Not cross-validated: {judged['failed']}")
     elif judged:
         folds, expected = judged["folds"], judged["expected"]
-        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and damaged,")
-        say(f"where damaged means {expected}:")
-        columns = {"clean": judged["clean"], "damaged": judged["damaged"]}
+        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and on rows")
+        say(f"perturbed by {expected}:")
+        columns = {"clean": judged["clean"], "perturbed": judged["perturbed"]}
         scores = {
-            name: [f"{score:.3f}" for score in column.values()]
+            name: [as_score(score) for score in column.values()]
             for name, column in columns.items()
         }
         show_table({"": list(judged["clean"]), **scores})
