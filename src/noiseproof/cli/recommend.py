@@ -62,7 +62,7 @@ def recommend(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Find the best of up to 16 models for what will happen to the features.
+    """Find the best of up to 16 models, or a blend, for what will happen.
 
     Linear models, boosted trees and forests are cross-validated on the same perturbed
     rows: as they are, behind imputers, trained on incomplete copies of the rows, and
