@@ -1,5 +1,6 @@
 """Recommendations: sensible, reproducible, for tables of all kinds."""
 
+import inspect
 import time
 import warnings
 from copy import deepcopy
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noiseproof import AverageOverMissing, load, portfolio, recommend, save
+from noiseproof.cli import app
 from noiseproof.conditionals import Donors
 from noiseproof.evaluation import MissingColumns, contest
 from noiseproof.noise import Gaussian, Missing, MissingLike, Outages
@@ -252,6 +254,15 @@ def test_all_models_take_part_or_are_left_out_for_a_reason(kind, perturb, rng):
     if kind == "many":
         expected |= {"averaged kernel machine": ROWS, "KNNImputer + linear": ROWS}
     assert others == expected
+
+
+def test_texts_say_how_many_models_there_are():
+    """The blend comes on top: it is made of some of these models."""
+    assert recommend.__doc__.startswith(f"Find the best of up to {len(ALL)} models, or")
+    assert f"up to {len(ALL)}. `recommend` adds a blend" in portfolio.__doc__
+    for command in (app.recommend, app.train):
+        text = f"{command.__doc__} {inspect.get_annotations(command)}"
+        assert f"the best of up to {len(ALL)} models, or a blend" in text
 
 
 def test_the_verdict_names_the_models_that_were_not_tried(rng):
