@@ -140,7 +140,7 @@ def test_votes_are_proven_and_told(rng):
     assert found.certified.y[:2] == pytest.approx(holds)
     assert found.median_changed == np.quantile(truth.budget, 0.5, method="lower")
     text = Reader(render(gather({"votes": model}, X, y, QUICK))).text
-    assert "something is proven about wrong values, too" in text
+    assert "so there is a proof for wrong values, too" in text
     assert "not known" in text
 
 

@@ -152,6 +152,35 @@ def test_the_page_says_what_it_rests_on(summary, read):
         assert words in read.text
 
 
+def test_rows_with_missing_values_are_not_called_clean(summary):
+    holed = replace(summary, data=replace(summary.data, missing=0.1))
+    for which, words in ((summary, "clean rows"), (holed, "these rows as they are")):
+        read = Reader(render(which))
+        assert f"On {words} " in read.text
+        assert f"accuracy on {words}" in read.text
+        assert f"Scores on {words} and after losses" in read.text
+        alone = Reader(render(_only(which, which.models[0])))
+        assert f" on {words}, " in alone.text
+    assert "clean rows" not in read.text
+
+
+def test_a_model_without_certificate_has_a_dash_with_a_footnote(summary, read):
+    (key,) = (rows for name, rows in read.tables.items() if name.startswith("Scores"))
+    head, *rows = key[0]
+    place = head.index("features to lose until half of the predictions can change")
+    assert {row[0].strip() for row in rows if row[place] == "–"} == {"forest"}
+    footnote = "– No certificate is available for this model"
+    assert footnote in read.text
+    assert footnote not in Reader(render(_only(summary, summary.models[2]))).text
+
+
+def test_a_model_called_model_is_not_called_so_twice(summary):
+    model = replace(summary.models[0], name="model")
+    page = render(_only(summary, model))
+    assert "<dt>model</dt>" in page
+    assert "model model" not in page
+
+
 def test_numbers_are_written_as_people_do():
     assert [number(x) for x in (0.95, -0.0001, -1.5)] == ["0.950", "0.000", "−1.500"]
     assert [number(None), number(2.0, 0)] == ["–", "2"]

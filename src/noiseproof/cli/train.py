@@ -49,8 +49,8 @@ def train(
             "--model",
             help="Estimator: dropout-svc, dropout-logistic, robust-lp, ...; to predict "
             "a quantity dropout-ridge or dropout-poisson. auto: the best of up to 16 "
-            "models, or a blend, for what --tune says (see `noiseproof recommend`). The "
-            "default is auto with --tune; without it, dropout-logistic or, for a "
+            "models, or a blend, for what --tune says (see `noiseproof recommend`). "
+            "The default is auto with --tune; without it, dropout-logistic or, for a "
             "quantity, dropout-ridge.",
         ),
     ] = None,
