@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import noiseproof
-from noiseproof.cli.output import write_csv
+from noiseproof.cli.output import note, say, write_csv
 
 pytestmark = pytest.mark.whole
 
@@ -204,3 +204,25 @@ def test_an_index_out_of_all_proportion(run, tmp_path):
     assert "--n-features" in done.err
     assert run(*words, "--n-features", 3).code == 0
     assert noiseproof.load(tmp_path / "m.npf").model.n_features_in_ == 3
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("print_line", "stream"), [(say, "stdout"), (note, "stderr")])
+def test_long_lines_fit_the_terminal(print_line, stream, monkeypatch):
+    text = "  one averaged-model of several words, and a/long/path-to/some/file.npf"
+    for kind, wrapped in ((Terminal, True), (io.StringIO, False)):
+        monkeypatch.setenv("COLUMNS", "24")
+        monkeypatch.setattr(sys, stream, kind())
+        print_line(text)
+        lines = getattr(sys, stream).getvalue().splitlines()
+        assert (len(lines) > 1) == wrapped
+        assert " ".join(lines) == text
+    monkeypatch.setattr(sys, stream, Terminal())
+    print_line("short\n\nlines")
+    assert getattr(sys, stream).getvalue() == "short\n\nlines\n"

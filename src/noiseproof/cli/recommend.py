@@ -162,6 +162,6 @@ def _show(found: Any, output: Path | None) -> None:
         if found.keeps_rows:
             note(
                 "Note: the file contains rows of the training data. They are used to "
-                "fill missing values or to calibrate intervals. "
+                "impute missing values or to calibrate intervals. "
                 "AverageOverMissing(..., 'joint-gaussian', n_calibration=0) keeps none."
             )
