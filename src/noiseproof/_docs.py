@@ -274,8 +274,8 @@ noiseproof.attacks.NormBall : Moves rows within a ball.
 noiseproof.attacks.Union : Applies one of several attacks to each row.
 noiseproof.attacks.digit_invariances : Applies 20 transforms to images of digits.
 noiseproof.bounds.pac_bayes_risk : Bounds the risk of `RobustLPClassifier`.
-noiseproof.conditionals.Donors : Fills missing values from similar training rows.
-noiseproof.conditionals.JointGaussian : Fills missing values from a joint Gaussian.
+noiseproof.conditionals.Donors : Imputes missing values from similar training rows.
+noiseproof.conditionals.JointGaussian : Imputes them from a joint Gaussian.
 noiseproof.evaluation.CertificateDisplay : Plots certified accuracies.
 noiseproof.evaluation.FragilityDisplay : Plots what losing each feature costs.
 noiseproof.evaluation.RobustnessCurveDisplay : Plots scores under a perturbation.

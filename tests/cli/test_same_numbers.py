@@ -102,7 +102,7 @@ def test_a_model_that_refuses_holes_gets_means_and_is_named(table, models):
     )  # fmt: skip
     np.testing.assert_array_equal(curve.scores[1], alone.scores[0])
     lost = feature_fragility(plain, X[120:], y[120:])
-    assert "missing (filled with its mean)" in repr(lost)
+    assert "missing (mean imputation)" in repr(lost)
     for name, cost in zip(lost.names, lost.cost, strict=True):
         filled = X[120:].assign(**{name: X[name][120:].mean()})
         assert cost == pytest.approx(lost.score - plain.score(filled, y[120:]))

@@ -151,8 +151,8 @@ class AverageOverMissing(KnownMissing):
     See Also
     --------
     ReducedModels : Fits one model for each pattern of missing columns.
-    noiseproof.conditionals.Donors : Fills missing values from similar training rows.
-    noiseproof.conditionals.JointGaussian : Fills missing values from a joint Gaussian.
+    noiseproof.conditionals.Donors : Imputes missing values from similar training rows.
+    noiseproof.conditionals.JointGaussian : Imputes them from a joint Gaussian.
     ConformalRegressor : Adds prediction intervals to any other regressor.
     recommend : Finds the best model by cross-validation.
 

@@ -89,7 +89,7 @@ def save(
         Pass the same types to `load`.
     rows : bool, default=True
         Whether the file may contain rows of the training data. Some models keep such
-        rows, for example as support vectors or to fill in missing values.
+        rows, for example as support vectors or to impute missing values.
 
     Raises
     ------

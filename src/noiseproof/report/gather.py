@@ -66,7 +66,9 @@ from noiseproof.report.summary import (
 
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
-_PROVEN = "A lost feature reads as zero {}; for a model that votes it is missing."
+_PROVEN = (
+    "A lost feature reads as zero {}. For an ensemble that votes, it is missing (NaN)."
+)
 _SPACES = {
     "input": "A {gone} in the data, before any step of the model.",
     "model": "A {gone} behind the scalers and encoders of the model.",
@@ -196,7 +198,7 @@ class Plan:
 
 @shared_docs
 def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
-    """Judge fitted models on rows they were not trained on.
+    """Evaluate fitted models on rows they were not trained on.
 
     Parameters
     ----------
