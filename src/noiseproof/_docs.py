@@ -259,7 +259,7 @@ noiseproof.AverageOverMissing : Averages predictions over the missing values.
 noiseproof.ConformalRegressor : Adds prediction intervals to any regressor.
 noiseproof.InvariantSVC : Trains a support vector machine against an attack.
 noiseproof.PartitionEnsemble : Certifies any model, by votes on parts of the features.
-noiseproof.RobustLPClassifier : Linear classifier trained against feature deletion.
+noiseproof.RobustLPClassifier : Linear classifier for an adversary who deletes features.
 noiseproof.RobustPerceptron : Online classifier trained against feature deletion.
 noiseproof.as_sklearn : Converts to a plain scikit-learn model with the same weights.
 noiseproof.attacks.Attack : Base class of all attacks.

@@ -169,7 +169,7 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     FileFormatError
         A `ValueError`, if the file is not a saved model, is damaged, comes from a newer
         version, contains types that are not trusted, needs far more memory than its
-        size explains, or contains a model whose arrays do not fit together.
+        size suggests, or contains a model whose arrays do not fit together.
 
     {See Also: save, read_notes}
 
