@@ -145,7 +145,7 @@ def test_searches_wrappers_and_robust_models_are_understood(rng):
         (
             RandomForestClassifier(3),
             r"RandomForestClassifier is not a linear classifier \(it has no coef_\). "
-            "`PartitionEnsemble` can certify any model",
+            "PartitionEnsemble can certify any model",
         ),
         (LinearRegression(), r"not a linear classifier \(it has no classes_\)"),
         (

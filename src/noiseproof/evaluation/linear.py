@@ -383,7 +383,7 @@ def _check_has(model: Any, names: Iterable[str], kind: str) -> None:
         name = f"A blend ({name})" if name.startswith("Voting") else name
         raise TypeError(
             f"{name} is not a linear {kind} (it has no {lacking[0]}). "
-            "`PartitionEnsemble` can certify any model."
+            "PartitionEnsemble can certify any model."
         )
 
 

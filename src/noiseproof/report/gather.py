@@ -631,7 +631,7 @@ def _budgets(proofs: list[Certificates | str]) -> list[int]:
 
 
 def _data(case: _Case, few: _Case) -> DataSummary:
-    """What the models were judged on."""
+    """The rows that the models were evaluated on."""
     seen = np.unique(few.y, return_counts=True)[1]
     n, d = case.X.shape
     labels, counts = np.unique(case.y, return_counts=True)
