@@ -348,7 +348,7 @@ def contest(
         different = {reason for _, reason in race.failed.values()}
         kind, first = next(iter(race.failed.values()))
         first = f"{kind}: {first}" if len(different) > 1 else first
-        raise ValueError(f"No contender could be judged: {first}")
+        raise ValueError(f"No contender could be evaluated: {first}")
     n_rows = len(np.unique(np.concatenate([test for _, test in folds])))
     return race.summed_up(len(folds), level, score_name(scoring), n_rows)
 
