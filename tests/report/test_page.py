@@ -129,10 +129,8 @@ def test_the_tables_show_the_numbers_of_the_summary(summary, read):
             number(y) for y in model.certified.y
         ]
         assert [row[1 + i] for row in risk[1:]] == [number(y) for y in model.risk.y]
-        worst = read.table(
-            f"Rows of which {model.name} is certain, and which change with the fewest "
-            "features"
-        )
+        name = f"Confident predictions of {model.name} that change with the fewest"
+        worst = read.table(f"{name} features")
         assert [row[0] for row in worst[1:]] == [str(r.row) for r in model.worst_rows]
 
 

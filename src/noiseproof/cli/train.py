@@ -290,7 +290,6 @@ def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any
 
 def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
     """Print what was trained, and its scores."""
-    from noiseproof._numbers import as_score
     from noiseproof.cli.output import say, show_json, show_table
 
     if json:
@@ -311,7 +310,7 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         say(f"perturbed by {expected}:")
         columns = {"clean": judged["clean"], "perturbed": judged["perturbed"]}
         scores = {
-            name: [as_score(score) for score in column.values()]
+            name: [f"{score:.3f}" for score in column.values()]
             for name, column in columns.items()
         }
         show_table({"": list(judged["clean"]), **scores})

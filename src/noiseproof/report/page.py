@@ -175,7 +175,7 @@ def _contents(s: Summary) -> dict[str, Any]:
         ),
         "cut_off": min(min(m.deletion.y) for m in s.models) < FLOOR,
         "columns": _columns(s, metric),
-        "undamaged": _undamaged(s),
+        "unperturbed": _unperturbed(s),
         "some_unproven": bool(proven) and len(proven) < len(s.models),
         "recalls": [
             (c, {i: number(s.models[i].recalls[c]) for i in every})
@@ -280,10 +280,10 @@ def _verdict(s: Summary, metric: str, chance: str) -> Iterator[str]:
     if len(s.models) == 1:
         (m,) = s.models
         clean, after = number(m.scores[s.scoring]), number(m.deletion.y[half])
-        yield f"{m.name}: {metric} {clean} on {_undamaged(s)}, {after} with {share}."
+        yield f"{m.name}: {metric} {clean} on {_unperturbed(s)}, {after} with {share}."
     else:
         if levels[0] == 0:
-            yield f"On {_undamaged(s)} {_best(s, 0, metric)}."
+            yield f"On {_unperturbed(s)} {_best(s, 0, metric)}."
         if half or levels[0]:
             yield f"With {share} {_best(s, half, metric)}."
         first = s.leaders[0][0]
@@ -300,7 +300,7 @@ def _verdict(s: Summary, metric: str, chance: str) -> Iterator[str]:
         yield f"{_first_run(levels, lost)}, {who} clearly better than {chance}."
 
 
-def _undamaged(s: Summary) -> str:
+def _unperturbed(s: Summary) -> str:
     """The rows before anything is lost; some values may be missing already."""
     return "these rows as they are" if s.data.missing else "clean rows"
 
@@ -343,7 +343,7 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
         if name == s.scoring:
             if levels[0] == 0:
                 cells = [(text, i in bold[0]) for i, (text, _) in enumerate(cells)]
-            found.append((f"{metric} on {_undamaged(s)}", cells))
+            found.append((f"{metric} on {_unperturbed(s)}", cells))
             cells = [
                 (number(m.deletion.y[half]), i in bold[half])
                 for i, m in enumerate(s.models)
