@@ -283,7 +283,7 @@ for turn in range(int(z["n"]) + 1):  # the first warms up
     start = time.process_time()
     value = estimated(z[f"r{i}"], z[f"l{i}"], z[f"p{i}"])
     found.append([value, time.process_time() - start])
-json.dump(found[1:], open(sys.argv[3], "w"))
+json.dump(found[1:], open(sys.argv[3], "w", encoding="utf-8"))
 """
 
 
@@ -385,7 +385,7 @@ def cbpe(cases: list[tuple[Any, ...]]) -> list[Any]:
         np.savez(source, **tables)
         words = [os.environ["NOISEPROOF_NANNYML"], "-c", _IN_ITS_PYTHON]
         subprocess.run([*words, str(experiments), str(source), str(target)], check=True)
-        return json.loads(target.read_text())
+        return json.loads(target.read_text(encoding="utf-8"))
 
 
 # ------------------------------------------------------------------ from MAPIE

@@ -72,12 +72,12 @@ def stored_lines(
     order = list(order)
     found: dict[str, dict[str, Any]] = {}
     if path.exists():
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             found = {row[key]: row for row in csv.DictReader(file)}
     for name in sys.argv[1].split(",") if len(sys.argv) > 1 else order:
         found[name] = judge(name)
         print(*found[name].values(), flush=True)
-        with path.open("w", newline="") as file:
+        with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(found[name]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(found[known] for known in order if known in found)

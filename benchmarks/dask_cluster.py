@@ -98,14 +98,14 @@ def timed(fit: Any) -> tuple[float, Any]:
 
 def memory(what: str) -> float:
     """Memory of this process in GiB: now, VmRSS, or at its peak, VmHWM."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if what in line) / 2**20
 
 
 def forget_peak() -> float:
     """Let the peak of this process start from what it holds now, which is returned."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     return memory("VmRSS")
 
 
@@ -134,7 +134,7 @@ class Passes:
 
     @staticmethod
     def _bytes() -> int:
-        lines = Path("/proc/net/dev").read_text().splitlines()
+        lines = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) for line in lines if "lo:" in line)
 
 
@@ -193,7 +193,7 @@ def compare(blocks: int = 2) -> None:
           "times as much (goal: 1.5)")  # fmt: skip
     facts = {"passes": passes.count, "seconds": spread, "rows": n, "scheduling": each,
              "blocks": blocks}  # fmt: skip
-    MEASURED.write_text(json.dumps(facts))
+    MEASURED.write_text(json.dumps(facts), encoding="utf-8")
 
 
 def beyond(rows: int) -> None:
@@ -214,7 +214,7 @@ def beyond(rows: int) -> None:
 
 def predict() -> None:
     """Seconds for 1e8 and 1e9 rows, from what `compare` measured."""
-    facts = json.loads(MEASURED.read_text())
+    facts = json.loads(MEASURED.read_text(encoding="utf-8"))
     per_task = facts["scheduling"] / 1e3 / facts["blocks"]
     passes = facts["passes"]
     work = facts["seconds"] - passes * facts["scheduling"] / 1e3

@@ -87,7 +87,9 @@ def table(name: str) -> tuple[Any, Any]:
         X, y = make_friedman1(1000, 8, noise=1.0, random_state=0)
         frame = pd.DataFrame(X).add_prefix("x").assign(target=y)
     else:
-        with lzma.open(folder() / "tabfsbench" / f"{name}.csv.xz", "rt") as file:
+        with lzma.open(
+            folder() / "tabfsbench" / f"{name}.csv.xz", "rt", encoding="utf-8"
+        ) as file:
             frame = pd.read_csv(file)
     if "datetime" in frame:
         times = pd.to_datetime(frame.pop("datetime"))

@@ -241,7 +241,7 @@ def images(held_out: bool = False) -> None:
 
 def houses() -> None:
     """Ames: columns, or numbers and words, that may be changed; by cross-validation."""
-    with lzma.open(folder() / "ames.csv.xz", "rt") as file:
+    with lzma.open(folder() / "ames.csv.xz", "rt", encoding="utf-8") as file:
         frame = pd.read_csv(file, keep_default_na=False)  # "None" is a word
     y = frame.pop("Sale_Price").to_numpy(dtype=float)
     for unit, (n_parts, plan) in AMES.items():

@@ -83,7 +83,9 @@ def main() -> None:
 
 def table(name: str) -> tuple[pd.DataFrame, Any]:
     """A table of TabFSBench; of a date the parts that tell something are numbers."""
-    with lzma.open(folder() / "tabfsbench" / f"{name}.csv.xz", "rt") as file:
+    with lzma.open(
+        folder() / "tabfsbench" / f"{name}.csv.xz", "rt", encoding="utf-8"
+    ) as file:
         X = pd.read_csv(file)
     if name == "bike":
         when = pd.to_datetime(X.pop("datetime"), format="mixed")

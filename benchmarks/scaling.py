@@ -94,7 +94,7 @@ def memory(kind: str) -> None:
 
 def resident() -> int:
     """Bytes of memory that this process has now; Linux only."""
-    with open("/proc/self/statm") as status:
+    with open("/proc/self/statm", encoding="utf-8") as status:
         return int(status.read().split()[1]) * resource.getpagesize()
 
 

@@ -172,7 +172,7 @@ def _running(name: str, path: Path) -> Iterator[tuple[int, Any]]:
 
 def _memory(pid: int) -> float:
     """Resident memory of a process, in MiB."""
-    text = Path(f"/proc/{pid}/status").read_text()
+    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(text.split("VmRSS:")[1].split()[0]) / 1024
 
 

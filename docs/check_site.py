@@ -1,9 +1,9 @@
 """Check a built site: python docs/check_site.py [FOLDER FOR SCREENSHOTS].
 
 Every link within the site leads to a page and, if it names one, to a place on it; no
-page asks for anything outside; a browser opens the main pages without an error, and
-the search finds something. With a folder, it also keeps pictures of the main pages on
-a desktop and on a phone, in light and in dark.
+page asks for anything outside; a browser opens the main pages without an error; no line
+of code is cut on a desktop; and the search finds something. With a folder, it also
+keeps pictures of the main pages on a desktop and on a phone, in light and in dark.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ SHOWN = {
     "demo": "demo.html",
 }
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+
+_WIDE_CODE = """() => [...document.querySelectorAll("pre")]
+  .filter(pre => pre.scrollWidth > pre.clientWidth)
+  .map(pre => pre.innerText.split("\\n").reduce((a, b) => a.length < b.length ? b : a))
+"""
 
 
 class Page(HTMLParser):
@@ -101,6 +106,7 @@ def visited(pictures: Path | None) -> list[str]:
                 if pictures:
                     tab.screenshot(path=pictures / f"{name}-{size}-{scheme}.png")
             context.close()
+        wrong += _cut(browser)
         wrong += _searched(browser)
         browser.close()
     return wrong
@@ -112,6 +118,20 @@ def _error(said: Any) -> list[str]:
 
 def _outside(url: str) -> list[str]:
     return [] if url.startswith(("file:", "data:", "blob:")) else [f"asked for {url}"]
+
+
+def _cut(browser: Any) -> list[str]:
+    """Pages with a line of code that is wider than its box on a desktop."""
+    width, height = SIZES["desktop"]
+    tab = browser.new_page(viewport={"width": width, "height": height})
+    wrong = []
+    for path in sorted(SITE.rglob("*.html")):
+        here = path.relative_to(SITE)
+        if here.parts[0] in ("_static", "_modules"):
+            continue
+        tab.goto(path.as_uri())
+        wrong += [f"{here} cuts the code: {line}" for line in tab.evaluate(_WIDE_CODE)]
+    return wrong
 
 
 def _searched(browser: Any) -> list[str]:

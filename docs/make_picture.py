@@ -24,7 +24,7 @@ SOURCE, PICTURE = (
     HERE / "pictures" / "vanishing.svg",
 )
 LINES = {  # of `drawn`: label, its colour, line style and where the label stands
-    "mean fill": ("filled with means", "#8793a1", ":", -4),
+    "mean fill": ("mean imputation", "#8793a1", ":", -4),
     "own NaN": ("NaN handled by the trees", "#8793a1", "--", -4),
     "KNNImputer": ("KNNImputer", "#d9661f", "-.", -4),
     "averaged": ("AverageOverMissing", "#0a6db5", "-", 2),

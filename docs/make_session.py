@@ -23,35 +23,55 @@ _WIDTH = 100  # of the terminal
 _SHELL = 'noiseproof() { "$PYTHON" -m noiseproof "$@"; }\n'
 
 
+def commands(section: str) -> list[str]:
+    """The commands of the session, in their order."""
+    return re.findall(r"^\$ (.*)$", "".join(_BLOCK.findall(section)), re.M)
+
+
+def output(command: str, folder: str) -> str:
+    """What a command prints now."""
+    done = subprocess.run(
+        ["bash", "-c", _SHELL + command],
+        cwd=folder,
+        env=os.environ | {"PYTHON": sys.executable, "COLUMNS": str(_WIDTH)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    lines = done.stdout.strip("\n").split("\n")
+    return "\n".join(textwrap.fill(line.rstrip(), _WIDTH) for line in lines)
+
+
+def make_tables(section: str, folder: str) -> None:
+    """Run the Python of the section, which writes the tables."""
+    code = "\n".join(re.findall(r"```python\n(.*?)```", section, re.S))
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
+
+
+def split(text: str) -> tuple[str, str, str]:
+    """The page before the session, the session, and the page after it."""
+    before, rest = text.split(START)
+    section, after = rest.split(END)
+    return before, section, after
+
+
 def shown(block: str, folder: str) -> str:
     """The commands of a block, each with what it prints now."""
-    environment = os.environ | {"PYTHON": sys.executable, "COLUMNS": str(_WIDTH)}
-    parts = []
-    for command in re.findall(r"^\$ (.*)$", block, re.M):
-        done = subprocess.run(
-            ["bash", "-c", _SHELL + command],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        lines = done.stdout.strip("\n").split("\n")
-        said = "\n".join(textwrap.fill(line.rstrip(), _WIDTH) for line in lines)
-        parts.append(f"$ {command}\n{said}".strip("\n") + "\n")
+    parts = (
+        f"$ {command}\n{output(command, folder)}".strip("\n") + "\n"
+        for command in re.findall(r"^\$ (.*)$", block, re.M)
+    )
     return "\n".join(parts)
 
 
 def page(text: str) -> str:
     """The page with its session run again."""
-    before, rest = text.split(START)
-    session, after = rest.split(END)
+    before, section, after = split(text)
     with tempfile.TemporaryDirectory() as folder:
-        code = "\n".join(re.findall(r"```python\n(.*?)```", session, re.S))
-        subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
-        session = _BLOCK.sub(lambda block: shown(block[0], folder), session)
-    return before + START + session + END + after
+        make_tables(section, folder)
+        section = _BLOCK.sub(lambda block: shown(block[0], folder), section)
+    return before + START + section + END + after
 
 
 if __name__ == "__main__":

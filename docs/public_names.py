@@ -43,9 +43,6 @@ PROVISIONAL = {
         "New; its parameters and the orders it compares may change."
     ),
     "noiseproof.evaluation.linear_view": "Follows `LinearView`.",
-    "noiseproof.evaluation.value_of_cells": (
-        "New; the name may change, because the rest of the library says missing values."
-    ),
     "noiseproof.io.log_mlflow": "Follows the interface of MLflow.",
     "noiseproof.io.save_mlflow": "Follows the interface of MLflow.",
     "noiseproof.noise.Cumulants": "Follows `Noise`.",
@@ -93,6 +90,9 @@ CONSTANTS = {
     "noiseproof.tables.SUFFIXES": "Suffixes of the files that `read_table` reads.",
 }
 
+# Class of a table whose cells stand below each other on a phone (see site.css)
+STACKED = "{.stacked}"
+
 
 def public_modules() -> list[str]:
     """`noiseproof` and the modules in its `__all__`."""
@@ -126,7 +126,13 @@ def stability_tables() -> str:
     names = public_names()
     for module in public_modules():
         here = [path for path in names if path.rpartition(".")[0] == module]
-        lines += ["", f"### `{module}`", "", "| name | stability | what it is |"]
+        lines += [
+            "",
+            f"### `{module}`",
+            "",
+            STACKED,
+            "| name | stability | what it is |",
+        ]
         lines += ["|---|---|---|"]
         lines += [_row(path, names[path]) for path in here]
     return "\n".join(lines) + "\n"
@@ -154,7 +160,7 @@ def summary(path: str, thing: Any) -> str:
 
 def provisional_table() -> str:
     """The provisional names and why they are, in Markdown."""
-    lines = ["| name | why it may change |", "|---|---|"]
+    lines = [STACKED, "| name | why it may change |", "|---|---|"]
     for path, why in PROVISIONAL.items():
         lines.append(f"| {{py:obj}}`{path} <{home(path)}>` | {why} |")
     return "\n".join(lines) + "\n"

@@ -49,7 +49,7 @@ def main(source: str, target: str) -> None:
             [tables[f"{part}_{i}"] for part in ("reference", "labels", "probabilities")]
             for i in range(n)
         ]
-    with open(target, "w") as file:
+    with open(target, "w", encoding="utf-8") as file:
         json.dump([estimated(*case) for case in cases], file)
 
 

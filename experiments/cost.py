@@ -282,7 +282,7 @@ def _by_nannyml(cases: Sequence[tuple[Any, Any, Any]]) -> list[float]:
         clean = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         words = [os.environ[NANNYML], str(script), str(source), str(target)]
         subprocess.run(words, env=clean, check=True, capture_output=True)
-        found: list[float] = json.loads(target.read_text())
+        found: list[float] = json.loads(target.read_text(encoding="utf-8"))
     return found
 
 

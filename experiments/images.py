@@ -44,7 +44,9 @@ def read_images() -> Images:
         [_pixels(folder / f"data_batch_{part}.png") for part in range(1, 6)]
     )
     labels = [
-        np.array(json.loads((folder / f"{part}_lables.json").read_text()))
+        np.array(
+            json.loads((folder / f"{part}_lables.json").read_text(encoding="utf-8"))
+        )
         for part in ("train", "test")
     ]
     test = _pixels(folder / "test_batch.png")

@@ -110,7 +110,9 @@ def read_tabfsbench(name: str) -> Table:
     """A table of TabFSBench; of a time stamp, year, month, day of the week and hour."""
     import pandas as pd
 
-    with lzma.open(data_file(f"tabfsbench/{name}.csv.xz", TABFSBENCH), "rt") as file:
+    with lzma.open(
+        data_file(f"tabfsbench/{name}.csv.xz", TABFSBENCH), "rt", encoding="utf-8"
+    ) as file:
         frame = pd.read_csv(file)
     if "datetime" in frame:
         stamps = pd.to_datetime(frame.pop("datetime"), format="mixed", yearfirst=True)

@@ -3,7 +3,9 @@
 import doctest
 import re
 import shlex
+import shutil
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -138,3 +140,33 @@ def test_the_walk_names_what_is_in_the_files():
     for name, path in steps:
         source = (DOCS / path).read_text(encoding="utf-8")
         assert re.search(rf"^\s*(def|class) {name}\b", source, re.M), name
+
+
+def _numbers(text):
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the session runs in bash")
+def test_the_session_on_the_command_line_shows_what_the_commands_print(tmp_path):
+    """All commands of docs/cli.md but the slow ones; see docs/make_session.py."""
+    spec = spec_from_file_location("make_session", DOCS / "make_session.py")
+    session = module_from_spec(spec)
+    spec.loader.exec_module(session)
+    _, section, _ = session.split((DOCS / "cli.md").read_text(encoding="utf-8"))
+    session.make_tables(section, tmp_path)
+    slow = ("noiseproof evaluate", "noiseproof report", "noiseproof train train.csv "
+            "--target target -o auto.npf")  # fmt: skip
+    quick = [words for words in session.commands(section) if not words.startswith(slow)]
+    assert len(quick) >= 7
+    for command in quick:
+        told = section.partition(f"$ {command}\n")[2]
+        told = re.split(r"^(?:\$ |```)", told, maxsplit=1, flags=re.M)[0]
+        pair = [
+            re.sub(r"in \d+\.\d s:", "", text).split()  # how long it took
+            for text in (told, session.output(command, tmp_path))
+        ]
+        told, found = map(" ".join, pair)
+        assert re.sub(r"\d", "", told) == re.sub(r"\d", "", found)
+        # on another processor a row or two of 899 may turn
+        assert _numbers(told) == pytest.approx(_numbers(found), abs=0.005)

@@ -291,7 +291,7 @@ def _of_tables():
             *(contenders, X, y, FeatureDeletion(), 2),
             **{"cv": 2, "random_state": 0, "n_jobs": n_jobs, "progress": False},
         )
-        return np.array([found.clean, found.damaged])
+        return np.array([found.clean, found.perturbed])
 
     # folds are dealt out in the order of rows
     yield "contest", Function(contest, jobs=True, moves_rows=False)

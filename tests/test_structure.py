@@ -335,3 +335,27 @@ def test_a_sparse_fit_is_a_short_walk():
     assert len({file for file, _ in entered}) <= 20
     assert len(entered) <= 165
     assert max(depths) <= 20
+
+
+def _without_encoding(path):
+    """Calls that read or write text in whatever encoding the system prefers."""
+    for node in ast.walk(_tree(path)):
+        if not isinstance(node, ast.Call):
+            continue
+        said = any(keyword.arg == "encoding" for keyword in node.keywords)
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in ("read_text", "write_text"):  # it may be the last argument, too
+            said = said or len(node.args) > (name == "write_text")
+        elif isinstance(node.func, ast.Name) and name == "open":
+            said = said or (len(node.args) > 1 and "b" in node.args[1].value)
+        else:
+            continue
+        if not said:
+            yield f"{name} in line {node.lineno}"
+
+
+def test_text_is_read_and_written_in_utf8():
+    """The default on Windows is another encoding, which lacks signs such as R²."""
+    files = [*FILES, *(ROOT / "tests").rglob("*.py")]
+    wrong = {path.name: list(_without_encoding(path)) for path in files}
+    assert {name: calls for name, calls in wrong.items() if calls} == {}

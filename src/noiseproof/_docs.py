@@ -259,7 +259,7 @@ noiseproof.AverageOverMissing : Averages predictions over the missing values.
 noiseproof.ConformalRegressor : Adds prediction intervals to any regressor.
 noiseproof.InvariantSVC : Trains a support vector machine against an attack.
 noiseproof.PartitionEnsemble : Certifies any model, by votes on parts of the features.
-noiseproof.RobustLPClassifier : Linear classifier trained against feature deletion.
+noiseproof.RobustLPClassifier : Linear classifier for an adversary who deletes features.
 noiseproof.RobustPerceptron : Online classifier trained against feature deletion.
 noiseproof.as_sklearn : Converts to a plain scikit-learn model with the same weights.
 noiseproof.attacks.Attack : Base class of all attacks.
@@ -274,8 +274,8 @@ noiseproof.attacks.NormBall : Moves rows within a ball.
 noiseproof.attacks.Union : Applies one of several attacks to each row.
 noiseproof.attacks.digit_invariances : Applies 20 transforms to images of digits.
 noiseproof.bounds.pac_bayes_risk : Bounds the risk of `RobustLPClassifier`.
-noiseproof.conditionals.Donors : Fills missing values from similar training rows.
-noiseproof.conditionals.JointGaussian : Fills missing values from a joint Gaussian.
+noiseproof.conditionals.Donors : Imputes missing values from similar training rows.
+noiseproof.conditionals.JointGaussian : Imputes them from a joint Gaussian.
 noiseproof.evaluation.CertificateDisplay : Plots certified accuracies.
 noiseproof.evaluation.FragilityDisplay : Plots what losing each feature costs.
 noiseproof.evaluation.RobustnessCurveDisplay : Plots scores under a perturbation.

@@ -93,9 +93,9 @@ def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     said(run("predict", tmp_path / "no.npf", words[1]), 1, "No such file")
     said(run("predict", words[1], words[1]), 1, "is not a model saved by noiseproof")
     groups = tmp_path / "groups.json"
-    groups.write_text('{"front": ["s9"]}')
+    groups.write_text('{"front": ["s9"]}', encoding="utf-8")
     said(run("evaluate", *words, "--groups", groups), 1, "'front' contains 's9', which")
-    groups.write_text("[1]")
+    groups.write_text("[1]", encoding="utf-8")
     said(run("evaluate", *words, "--groups", groups), 1, "must contain JSON such as")
 
 
@@ -207,11 +207,10 @@ def test_labels_that_look_like_numbers_stay_text(run, tmp_path):
 def test_a_file_that_counts_features_from_one(run, tmp_path):
     """The new file lacks feature 1: its own counting would be misread."""
     lines = [f"{i % 2} 1:{i % 2} 2:{1 - i % 2} 3:1" for i in range(20)]
-    (tmp_path / "data.svm").write_text("\n".join(lines))
-    (tmp_path / "zero.svm").write_text("\n".join(
-        f"{i % 2} 0:{i % 2} 1:{1 - i % 2} 2:1" for i in range(20)
-    ))  # fmt: skip
-    (tmp_path / "new.svm").write_text("0 2:1\n")
+    (tmp_path / "data.svm").write_text("\n".join(lines), encoding="utf-8")
+    lines = [f"{i % 2} 0:{i % 2} 1:{1 - i % 2} 2:1" for i in range(20)]
+    (tmp_path / "zero.svm").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "new.svm").write_text("0 2:1\n", encoding="utf-8")
     for name in ("data", "zero"):
         run("train", tmp_path / f"{name}.svm", "-o", tmp_path / f"{name}.npf")
     of_one = run("predict", tmp_path / "data.npf", tmp_path / "new.svm", "--json")

@@ -33,8 +33,8 @@ def place(tmp_path_factory):
         pd.read_csv(folder / f"{n}.csv").assign(day=n) for n in ("monday", "tuesday")
     ]
     pd.concat(days).to_csv(folder / "week.csv", index=False)
-    (folder / "prices.json").write_text('{"iron": 10}')
-    (folder / "groups.json").write_text('{"blood": ["iron", "dose"]}')
+    (folder / "prices.json").write_text('{"iron": 10}', encoding="utf-8")
+    (folder / "groups.json").write_text('{"blood": ["iron", "dose"]}', encoding="utf-8")
     return folder
 
 
@@ -89,7 +89,7 @@ def test_several_tables_and_a_column_make_a_series(run, place):
     done = run("cost", place / "model.npf", *days, "-o", page)
     assert done.code == 0, done.err
     assert "monday.csv" in done.out
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     assert "<svg" in text
     assert of_library(place, "tuesday").verdict in text
@@ -134,7 +134,7 @@ def test_prices_are_on_the_page(run, place):
     done = run("cost", place / "model.npf", place / "tuesday.csv", *words, page)
     assert done.code == 0, done.err
     worth = of_library(place, "tuesday").worth["iron"]
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert "<th>worth / price</th>" in text
     assert f"<td>iron</td><td>{worth:.3g}</td><td>10</td>" in text
     table = place / "priced.csv"

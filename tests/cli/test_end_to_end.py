@@ -51,7 +51,7 @@ def test_the_chain_in_processes_of_their_own(folder, model):
         "report", model, test, "--target", "kind", "-o", folder / "page.html"
     )
     assert reported.code == 0
-    assert "<html" in (folder / "page.html").read_text()
+    assert "<html" in (folder / "page.html").read_text(encoding="utf-8")
     predicted = shell("predict", model, test, "-o", folder / "out.csv")
     assert (predicted.code, predicted.out) == (0, "")
     prediction = pd.read_csv(folder / "out.csv")["prediction"]
@@ -81,7 +81,7 @@ def test_every_format(name, run, folder, tmp_path):
     for words in (["evaluate", *few], ["certify"], ["report", "-o", page, *few]):
         done = run(words[0], path, test, *words[1:])  # training told the target
         assert done.code == 0, done.err
-    assert "<html" in page.read_text()
+    assert "<html" in page.read_text(encoding="utf-8")
     predicted = run("predict", path, test)
     assert predicted.code == 0
     table = read_table(test, *named[1:])
@@ -116,7 +116,7 @@ def test_numbers_are_those_of_the_library(run, folder, model):
 def test_predictions_in_a_file_and_on_the_screen_are_the_same(run, folder, model):
     shown = run("predict", model, folder / "test.csv")
     run("predict", model, folder / "test.csv", "-o", folder / "same.csv")
-    assert (folder / "same.csv").read_text() == shown.out
+    assert (folder / "same.csv").read_text(encoding="utf-8") == shown.out
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -197,7 +197,9 @@ def test_groups(suffix, run, folder, model, tmp_path):
     path = tmp_path / f"sensors.{suffix}"
     groups = {"front": ["s0", "s1"], "camera": ["colour", "s4"]}
     lines = [f"{group},{name}" for group, part in groups.items() for name in part]
-    path.write_text(json.dumps(groups) if suffix == "json" else "\n".join(lines))
+    path.write_text(
+        json.dumps(groups) if suffix == "json" else "\n".join(lines), encoding="utf-8"
+    )
     done = run("evaluate", model, folder / "test.csv", "--groups", path, "--json")
     cost = json.loads(done.out)["models"]["model"]["cost"]
     assert cost.keys() == groups.keys()
@@ -258,7 +260,7 @@ def test_the_demo(run, tmp_path):
     assert max(map(len, done.out.splitlines())) <= 80
     table = _demo_table(done.out)
     assert len(table) == 6
-    page = Reader((tmp_path / "demo.html").read_text())
+    page = Reader((tmp_path / "demo.html").read_text(encoding="utf-8"))
     head, *curve = page.table("Accuracy by share of values missing (NaN)")
     assert head[1:] == list(table)
     for k, (level, *cells) in enumerate(curve):
@@ -314,7 +316,7 @@ def test_auto(run, folder, tmp_path, monkeypatch):
         found["contenders"]["contender"]
     )
     scores = dict(
-        zip(*map(found["contenders"].get, ("contender", "damaged")), strict=True)
+        zip(*map(found["contenders"].get, ("contender", "perturbed")), strict=True)
     )
     best = max(scores.values())
     assert found["tuned_score"] == scores[found["model"]] > best - 0.05
@@ -324,7 +326,7 @@ def test_auto(run, folder, tmp_path, monkeypatch):
     assert run("predict", path, test).code == 0
     page = tmp_path / "page.html"
     assert run("report", path, test, "-o", page, "--repeats", 2).code == 0
-    assert "values missing (NaN)" in page.read_text()
+    assert "values missing (NaN)" in page.read_text(encoding="utf-8")
 
 
 def test_recommend_holds_the_same_contest(run, folder, tmp_path):
@@ -466,7 +468,9 @@ def test_reproduce_needs_a_checkout(run, monkeypatch, tmp_path):
     monkeypatch.setattr(noiseproof, "__file__", str(installed))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").mkdir()  # of somebody else, who must not be run
-    (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit(7)")
+    (tmp_path / "experiments" / "__init__.py").write_text(
+        "raise SystemExit(7)", encoding="utf-8"
+    )
     done = run("reproduce", "wager-table3")
     assert done.code == 1
     assert "Get the source of noiseproof" in done.err

@@ -21,7 +21,7 @@ SENSORS = ("--groups", "sensors.json")
 def folder(tmp_path, monkeypatch):
     frame(200, 0).drop(columns="amount").to_csv(tmp_path / "data.csv", index=False)
     sensors = {"arm": ["s0", "colour"], "leg": ["s1", "s2"]}
-    (tmp_path / "sensors.json").write_text(json.dumps(sensors))
+    (tmp_path / "sensors.json").write_text(json.dumps(sensors), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -89,7 +89,7 @@ def test_noise_keeps_its_rate(do):
     ],
 )
 def test_bad_groups(folder, run, options, sensors, sentence):
-    (folder / "sensors.json").write_text(json.dumps(sensors))
+    (folder / "sensors.json").write_text(json.dumps(sensors), encoding="utf-8")
     done = run("train", *DATA, "-o", "model.npf", *SENSORS, *options)
     assert done.code != 0
     assert sentence in " ".join(done.err.replace("│", " ").split())
@@ -98,7 +98,7 @@ def test_bad_groups(folder, run, options, sensors, sentence):
 @pytest.mark.parametrize("text", ['{"arm": [', "", "[" * 100_000, '{"arm": {}}'])
 def test_files_of_groups_that_are_not_what_they_should_be(text, tmp_path):
     path = tmp_path / "b.json"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=r"b\.json must contain JSON such as"):
         read_groups(path)
 
@@ -110,7 +110,7 @@ def test_tuning_for_outages_of_sensors(do, folder):
     table.to_csv(folder / "data.csv", index=False)
     options = ("--noise", "dropout", "--C", "1", "--tune", "delete-groups:0.5")
     printed = do("train", *DATA, "-o", "model.npf", *SENSORS, *options)
-    assert "5-fold cross-validation, on clean rows and damaged" in printed
+    assert "5-fold cross-validation, on clean rows and on rows" in printed
     assert "50% of groups replaced by zero" in printed
     noise = last_step().noise
     assert noise is None or len(noise.groups["arm"]) == 5

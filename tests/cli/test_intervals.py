@@ -118,13 +118,15 @@ def test_a_saved_model_without_a_description_of_its_table(run, tmp_path, rng):
 def test_the_report_shows_coverage_and_width(run, tmp_path, rng):
     train, new, y = tables("mcar", rng)
     model = noiseproof.ConformalRegressor(
-        noiseproof.train(train[["a", "b", "c", "site"]], train["y"], judged=False).model
+        noiseproof.train(
+            train[["a", "b", "c", "site"]], train["y"], cross_validate=False
+        ).model
     ).fit(train[["a", "b", "c", "site"]], train["y"])
     noiseproof.save(model, tmp_path / "m.npf", notes={"target": "y"})
     new.assign(y=y).to_csv(tmp_path / "test.csv", index=False)
     words = ["--levels", "0,0.5", "--repeats", 1, "-o", tmp_path / "page.html"]
     done = run("report", tmp_path / "m.npf", tmp_path / "test.csv", *words)
     assert done.code == 0, done.err
-    page = (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "How far off a prediction may be" in page
     assert "Prediction intervals are made to contain 90% of the targets" in page

@@ -25,7 +25,7 @@ def test_what_the_words_mean(tmp_path):
     }.items():
         assert parse_happening(words) == (perturb, level)
     rates = tmp_path / "rates.json"
-    rates.write_text('{"Iron": 0.5}')
+    rates.write_text('{"Iron": 0.5}', encoding="utf-8")
     for words, expected in {
         "missing:Iron=0.5,b=1": Missing({"Iron": 0.5, "b": 1.0}),
         "mar:Iron=0.5": Missing({"Iron": 0.5}, mechanism="mar"),
@@ -55,7 +55,7 @@ def files(tmp_path_factory):
     X["word"] = np.where(rng.random(240) < 0.7, y, "other")
     X.assign(y=y).to_csv(folder / "test.csv", index=False)
     encoder = TableEncoder()
-    model = noiseproof.train(X, y, encoder=encoder, judged=False).model
+    model = noiseproof.train(X, y, encoder=encoder, cross_validate=False).model
     noiseproof.save(model, folder / "model.npf", notes={"target": "y"})
     X[:40].mask(rng.random((40, 4)) < [0.5, 0.2, 0, 0.3]).to_csv(
         folder / "today.csv", index=False
@@ -94,7 +94,7 @@ def test_a_report_of_it(files, run, tmp_path):
     words += ["-o", tmp_path / "page.html", "--repeats", 2, "--levels", "0,0.4"]
     done = run(*words, "--noise", f"like:{folder / 'today.csv'}")
     assert done.code == 0, done.err
-    page = (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "The horizontal axis is the share of rows with missing values as in" in page
     assert "40% of rows with missing values as in the rows given" in page
     refused = run(*words, "--noise", "gaussian")

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import noiseproof
-from noiseproof.cli.output import write_csv
+from noiseproof.cli.output import note, say, write_csv
 
 pytestmark = pytest.mark.whole
 
@@ -63,10 +63,10 @@ def test_an_output_is_never_an_input(victim, link, files, run, monkeypatch, tmp_
 
 def test_groups_are_an_input_as_well(files, run, tmp_path):
     groups = tmp_path / "groups.json"
-    groups.write_text('{"front": ["s0"]}')
+    groups.write_text('{"front": ["s0"]}', encoding="utf-8")
     done = run("report", files[1], files[0], "--groups", groups, "-o", groups)
     assert done.code == 1
-    assert groups.read_text() == '{"front": ["s0"]}'
+    assert groups.read_text(encoding="utf-8") == '{"front": ["s0"]}'
 
 
 def test_places_are_checked_before_any_work(files, run, tmp_path):
@@ -197,10 +197,32 @@ def test_counts_may_be_written_as_whole_floats(level, run, folder, tmp_path):
 
 
 def test_an_index_out_of_all_proportion(run, tmp_path):
-    (tmp_path / "t.svm").write_text("1 1:1 2000000000:1\n0 1:2\n")
+    (tmp_path / "t.svm").write_text("1 1:1 2000000000:1\n0 1:2\n", encoding="utf-8")
     words = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npf"]
     done = run(*words)
     assert done.code == 1
     assert "--n-features" in done.err
     assert run(*words, "--n-features", 3).code == 0
     assert noiseproof.load(tmp_path / "m.npf").model.n_features_in_ == 3
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("print_line", "stream"), [(say, "stdout"), (note, "stderr")])
+def test_long_lines_fit_the_terminal(print_line, stream, monkeypatch):
+    text = "  one averaged-model of several words, and a/long/path-to/some/file.npf"
+    for kind, wrapped in ((Terminal, True), (io.StringIO, False)):
+        monkeypatch.setenv("COLUMNS", "24")
+        monkeypatch.setattr(sys, stream, kind())
+        print_line(text)
+        lines = getattr(sys, stream).getvalue().splitlines()
+        assert (len(lines) > 1) == wrapped
+        assert " ".join(lines) == text
+    monkeypatch.setattr(sys, stream, Terminal())
+    print_line("short\n\nlines")
+    assert getattr(sys, stream).getvalue() == "short\n\nlines\n"

@@ -11,10 +11,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import noiseproof
-from noiseproof import DropoutLogisticRegression
-from noiseproof.evaluation import certify, feature_fragility, robustness_curve
+from noiseproof import DropoutLogisticRegression, DropoutRidge
+from noiseproof.cli.train import _show, _summary
+from noiseproof.evaluation import (
+    Contest,
+    certify,
+    feature_fragility,
+    robustness_curve,
+)
 from noiseproof.report import Plan, gather
-from noiseproof.tables import TableEncoder
+from noiseproof.tables import Table, TableEncoder
+from noiseproof.training import Training
 
 LEVELS, REPEATS, SEED = [0, 0.3, 0.6], 2, 5
 
@@ -93,7 +100,7 @@ def test_a_model_that_refuses_holes_gets_means_and_is_named(table, models):
     curve = robustness_curve(
         both, X[120:], y[120:], "missing", LEVELS, n_repeats=2, random_state=0
     )
-    assert curve.filled == ("plain",)
+    assert curve.imputed == ("plain",)
     assert "refuse NaN, and got column means in its place: plain." in repr(curve)
     np.testing.assert_array_equal(curve.scores[0], curve.scores[2])
     alone = robustness_curve(
@@ -102,7 +109,21 @@ def test_a_model_that_refuses_holes_gets_means_and_is_named(table, models):
     )  # fmt: skip
     np.testing.assert_array_equal(curve.scores[1], alone.scores[0])
     lost = feature_fragility(plain, X[120:], y[120:])
-    assert "missing (filled with its mean)" in repr(lost)
+    assert "missing (mean imputation)" in repr(lost)
     for name, cost in zip(lost.names, lost.cost, strict=True):
         filled = X[120:].assign(**{name: X[name][120:].mean()})
         assert cost == pytest.approx(lost.score - plain.score(filled, y[120:]))
+
+
+def test_scores_of_train_are_rounded_as_in_the_verdict(capsys, tmp_path):
+    """0.7875 is 0.787 or 0.788, depending on how it is rounded."""
+    zero = np.zeros(2)
+    names, scores = ("this model", "plain ridge regression"), [[0.7875] * 2, [0.5] * 2]
+    found = Contest(names, *[np.array(scores)] * 2, zero, zero, {}, "30%", "r2", 100)
+    model = make_pipeline(TableEncoder(), DropoutRidge()).fit([[0.0], [1.0]], [0, 1])
+    table = Table(np.zeros((2, 1)), np.zeros(2), "y", None)
+    trained = Training(model, found)
+    _show(_summary(table, trained, "", "") | {"seconds": 0.0}, tmp_path, False)
+    text = capsys.readouterr().out
+    (row,) = (line for line in text.splitlines() if line.startswith(" this model"))
+    assert text.count(row.split()[2]) == 4  # twice in the table and in the verdict

@@ -157,7 +157,7 @@ def test_the_standard_input(data, run, tmp_path, monkeypatch):
 def test_rates_by_name(data, run, tmp_path):
     model, rates = tmp_path / "m.npf", tmp_path / "rates.json"
     words = ["train", data, "-t", "y", "-o", model, *FAST]
-    rates.write_text('{"a": 0.4, "day": 0.1}')
+    rates.write_text('{"a": 0.4, "day": 0.1}', encoding="utf-8")
     for noise in ("a=0.4,day=0.1", rates):
         assert run(*words, "--noise", noise).code == 0
         fitted = noiseproof.load(model).model
@@ -199,7 +199,7 @@ def test_recommend_for_groups(run, tmp_path):
     table["y"] = table["a"] + table["c"] > 0
     table.to_csv(tmp_path / "data.csv", index=False)
     groups = tmp_path / "g.json"
-    groups.write_text('{"left": ["a", "b"], "right": ["c", "d"]}')
+    groups.write_text('{"left": ["a", "b"], "right": ["c", "d"]}', encoding="utf-8")
     words = ["recommend", tmp_path / "data.csv", "-t", "y", "--groups", groups]
     done = run(*words, "--expect", "missing:0.3", "--folds", 2, "--json")
     assert done.code == 0, done.err
@@ -232,7 +232,9 @@ def test_judging_what_one_has(kind, plain, run, tmp_path, monkeypatch):
     else:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setitem(sys.modules, "kept", SimpleNamespace(model=model))
-        (tmp_path / "mine.py").write_text("import kept\ndef make(): return kept.model")
+        (tmp_path / "mine.py").write_text(
+            "import kept\ndef make(): return kept.model", encoding="utf-8"
+        )
         name = "mine:make"
     words = [name, tmp_path / "test.csv", "-t", "kind"]
     done = run("evaluate", *words, "--levels", "0,0.3", "--repeats", 2, "--json")

@@ -101,7 +101,7 @@ def test_a_contest_through_joblib(cluster, iris, seen):
     assert seen()
     assert there.contenders == here.contenders
     assert here.contenders[:2] == ("little", "much")  # and a blend if it takes both
-    assert np.array_equal(there.damaged, here.damaged)
+    assert np.array_equal(there.perturbed, here.perturbed)
     assert np.array_equal(there.clean, here.clean)
     assert there.weights == here.weights
     assert list(there.failed) == list(here.failed) == ["never"]

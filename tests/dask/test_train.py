@@ -74,7 +74,7 @@ def test_several_files_are_one_table(files, tmp_path, in_this_process, capsys):
 
 def test_groups_and_rates_by_column(files, tmp_path, in_this_process, capsys):
     output, sensors = tmp_path / "model.npf", tmp_path / "sensors.json"
-    sensors.write_text(json.dumps({"arm": ["a", "kind"]}))
+    sensors.write_text(json.dumps({"arm": ["a", "kind"]}), encoding="utf-8")
     command = ["train", *files, "-t", "y", "-o", output, "--cluster", "local"]
     assert _run(*command, "--noise", "0.2", "--groups", sensors, "--json") == 0
     table = pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)

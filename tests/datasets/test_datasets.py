@@ -55,7 +55,7 @@ def test_mnist_reads_idx_files(tmp_path):
 
 def test_spambase_reads_a_table(tmp_path):
     table = np.arange(116).reshape(2, 58) / 4
-    with lzma.open(tmp_path / "spambase.csv.xz", "wt") as file:
+    with lzma.open(tmp_path / "spambase.csv.xz", "wt", encoding="utf-8") as file:
         np.savetxt(file, table, delimiter=",")
     X, y = load_spambase(folder=tmp_path)
     np.testing.assert_allclose(X, table[:, :57])
@@ -76,7 +76,7 @@ def test_texts_read_lines(name, y, tmp_path):
         "test\tsci.crypt\t2\tkey\ntest\tsoc.religion.christian\t3\tdull\n",
     }
     for file, text in lines.items():
-        with lzma.open(tmp_path / file, "wt") as stream:
+        with lzma.open(tmp_path / file, "wt", encoding="utf-8") as stream:
             stream.write(text)
     data = load_texts(name, folder=tmp_path)
     assert data.texts == ["fine film", "dull"]

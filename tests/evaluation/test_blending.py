@@ -100,22 +100,22 @@ def test_its_score_on_a_fold_comes_from_weights_of_the_others(rows):
         weights = blend_weights(answers, wanted, np.arange(2))
         p = np.tensordot(weights, told[i], 1)
         expected = accuracy_score(y[test], p.argmax(axis=1))
-        assert judged.damaged[2, i] == judged.clean[2, i] == expected
+        assert judged.perturbed[2, i] == judged.clean[2, i] == expected
     taken = [judged.contenders.index(name) for name in judged.weights]
     assert judged.fit_seconds[2] == pytest.approx(judged.fit_seconds[taken].sum())
 
 
 @pytest.mark.parametrize("n_repeats", [1, 2, 3])
 def test_a_blend_of_twins_scores_as_they_do(n_repeats, rows):
-    """On rows as they are and on damaged ones: neither is taken for the other."""
+    """On rows as they are and on perturbed ones: neither is taken for the other."""
     twins = {"a": DropoutLogisticRegression(0.3), "b": DropoutLogisticRegression(0.3)}
     with parallel_config(n_jobs=2):
         judged = contest(
             twins, *rows, "missing", 0.8, cv=3, n_repeats=n_repeats, blend=twins
         )
-    assert judged.clean.mean() > judged.damaged.mean() + 0.02
+    assert judged.clean.mean() > judged.perturbed.mean() + 0.02
     np.testing.assert_array_equal(judged.clean[2], judged.clean[0])
-    np.testing.assert_allclose(judged.damaged[2], judged.damaged[0], rtol=1e-12)
+    np.testing.assert_allclose(judged.perturbed[2], judged.perturbed[0], rtol=1e-12)
 
 
 class Dice(ClassifierMixin, BaseEstimator):
@@ -163,7 +163,7 @@ def test_quantities(rng):
     y = X[:, 0] + np.abs(X[:, 1]) + 0.1 * rng.normal(size=200)
     models = {"line": Ridge(), "tree": DecisionTreeRegressor(max_depth=4)}
     judged = contest(models, X, y, "delete", 0.1, cv=4, blend=models)
-    score = dict(zip(judged.contenders, judged.damaged.mean(axis=1), strict=True))
+    score = dict(zip(judged.contenders, judged.perturbed.mean(axis=1), strict=True))
     assert judged.choice == judged.best == "blend"
     assert score["blend"] > max(score["line"], score["tree"])
     assert judged.metric == "r2"

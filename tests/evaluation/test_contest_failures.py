@@ -16,4 +16,4 @@ def test_a_contender_without_probabilities_does_not_end_a_contest_by_log_loss(rn
     )  # fmt: skip
     assert result.contenders == ("linear",)
     assert "predict_proba" in result.failed["kernel"]
-    assert np.isfinite(result.damaged).all()
+    assert np.isfinite(result.perturbed).all()

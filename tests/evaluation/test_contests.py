@@ -67,7 +67,7 @@ def test_a_case_by_hand(rows):
     """Everything missing: "few" for all rows, and right for half of them."""
     X, y = rows
     found = contest({"two": Counts(2), "none": Counts(0)}, X, y, "missing", 1.0, cv=3)
-    np.testing.assert_allclose(found.damaged, 0.5)  # "few" or "many" for all rows
+    np.testing.assert_allclose(found.perturbed, 0.5)  # "few" or "many" for all rows
     np.testing.assert_allclose(found.clean, 0.5)
     assert found.best == "two"  # the first of equals
     assert found.within_one_error == ["none"]
@@ -78,12 +78,12 @@ def test_a_case_by_hand(rows):
     )
 
 
-def made(damaged):
-    damaged = np.array(damaged)
-    names = tuple("abc"[: len(damaged)])
+def made(perturbed):
+    perturbed = np.array(perturbed)
+    names = tuple("abc"[: len(perturbed)])
     zero = np.zeros(len(names))
     return Contest(
-        names, damaged, damaged, zero, zero, {}, "30% of cells missing", "accuracy",
+        names, perturbed, perturbed, zero, zero, {}, "30% of cells missing", "accuracy",
         100,
     )  # fmt: skip
 
@@ -122,7 +122,7 @@ def test_a_blend_that_is_not_the_best_is_taken_if_it_is_near():
         "rows. It is within one standard error of the best, a (0.850). It is made of "
         "a (70%), b (30%)."
     )
-    assert replace(found, damaged=found.damaged - [[0], [0.1]]).choice == "a"
+    assert replace(found, perturbed=found.perturbed - [[0], [0.1]]).choice == "a"
 
 
 class Shows(Counts):
@@ -159,14 +159,24 @@ def test_those_clearly_behind_after_two_folds_are_dropped(rng):
             behind.append(name)
     assert found.dropped == behind == ["far"]
     assert SEEN == {"best": 4, "near": 4, "far": 2}
-    assert np.isnan(found.damaged[2, 2:]).all()
+    assert np.isnan(found.perturbed[2, 2:]).all()
     score = 1 - wrong["far"].mean()
     assert found.means["far"][0] == pytest.approx(score)
-    assert f"Clearly behind after two folds: far ({score:.3f})." in found.verdict
+    assert f"Clearly behind after two folds (*): far ({score:.3f})." in found.verdict
     assert "far" not in found.within_one_error
     whole = contest(models, X, y, Gaussian(), 0.0, **(options | {"drop": False}))
     assert not whole.dropped
-    np.testing.assert_array_equal(whole.damaged[:2], found.damaged[:2])
+    np.testing.assert_array_equal(whole.perturbed[:2], found.perturbed[:2])
+
+
+def test_means_over_two_folds_are_marked():
+    """Numbers of contenders that were dropped come from fewer rows."""
+    found = made([[0.9, 0.8, 0.7, 0.8], [0.6, 0.5, np.nan, np.nan]])
+    kept, gone = found.contenders
+    assert found.to_dict()["folds"] == [4, 2]
+    assert found.printed["contender"] == [kept, f"{gone} *"]
+    assert f"\n{gone} *" in repr(found)
+    assert f"Clearly behind after two folds (*): {gone} (0.550)." in found.verdict
 
 
 def test_a_sample_is_called_one():
@@ -184,7 +194,7 @@ def test_failures_are_named(rows):
     assert found.verdict.endswith(
         "Failed: bad (RuntimeError: no disk left); late (ValueError: X contains NaN)."
     )
-    with pytest.raises(ValueError, match="No contender could be judged: no disk left"):
+    with pytest.raises(ValueError, match="could be evaluated: no disk left"):
         contest({"bad": Fails()}, *rows, "missing", 0.5, cv=3)
 
 
@@ -234,10 +244,10 @@ def test_the_robust_one_wins_and_the_same_again():
     assert np.all(found.fit_seconds > 0)
     assert np.all(found.predict_seconds > 0)
     again = contest(contenders, X, y, "delete", 0.5, cv=3, progress=False)
-    np.testing.assert_array_equal(found.damaged, again.damaged)
+    np.testing.assert_array_equal(found.perturbed, again.perturbed)
     other = contest(contenders, X, y, "delete", 0.5, cv=3, random_state=1)
-    assert np.any(found.damaged != other.damaged)
-    assert list(found.to_frame().columns[:2]) == ["contender", "damaged"]
+    assert np.any(found.perturbed != other.perturbed)
+    assert list(found.to_frame().columns[:2]) == ["contender", "perturbed"]
     assert max(map(len, repr(found).splitlines())) <= 80
     # the best is on top
     assert repr(found).splitlines()[4].startswith("dropout")
@@ -259,7 +269,7 @@ def test_regression_frames_with_text_and_csr(rng):
     )
     up = contest({"trees": trees}, frame, y > 0, "missing", 0.5, cv=3)
     assert np.all(up.clean == 1)
-    assert up.damaged.mean() < 0.95
+    assert up.perturbed.mean() < 0.95
 
 
 class Mean(RegressorMixin, BaseEstimator):

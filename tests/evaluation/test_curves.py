@@ -439,7 +439,7 @@ def test_the_model_that_refuses_its_rows_is_named(rng):
     holes[0, 0] = np.nan
     with pytest.raises(ValueError, match=r"(?s)The model 'refuses' .*contains NaN"):
         curve_of(models, holes, y, "missing", [0.5])
-    assert curve_of(models, X, y, "missing", [0.5]).filled == ("refuses",)
+    assert curve_of(models, X, y, "missing", [0.5]).imputed == ("refuses",)
     models["refuses"] = LogisticRegression().fit(X[:, :3], y)
     with pytest.raises(
         ValueError, match=r"(?s)The model 'refuses' .*expecting 3 features"

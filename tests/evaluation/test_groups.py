@@ -120,7 +120,7 @@ def test_contests_know_groups(perturb, rng):
     y = (X["a"] > 0).astype(int)
     trees = {"trees": HistGradientBoostingClassifier(max_iter=9, min_samples_leaf=5)}
     found = contest(trees, X, y, perturb, 1.0, groups=GROUPS, cv=2)
-    assert found.clean.mean() > 0.7 > found.damaged.mean()
+    assert found.clean.mean() > 0.7 > found.perturbed.mean()
     with pytest.raises(ValueError, match="'arm' contains 'z', which is not a feature"):
         contest(trees, X, y, perturb, 1.0, groups={"arm": ["z"]}, cv=2)
 

@@ -5,7 +5,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import (
     LinearRegression,
@@ -139,8 +143,16 @@ def test_searches_wrappers_and_robust_models_are_understood(rng):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (RandomForestClassifier(3), "RandomForestClassifier is not a linear"),
-        (LinearRegression(), "LinearRegression is not a linear classifier"),
+        (
+            RandomForestClassifier(3),
+            r"RandomForestClassifier is not a linear classifier \(it has no coef_\). "
+            "PartitionEnsemble can certify any model",
+        ),
+        (LinearRegression(), r"not a linear classifier \(it has no classes_\)"),
+        (
+            VotingClassifier([("one", LogisticRegression())]),
+            r"A blend \(VotingClassifier\) is not a linear classifier",
+        ),
         (SVC(), "SVC is not a linear classifier"),
         (SVC(kernel="linear"), "no score per class.*one against one"),
         (BaggingClassifier(LogisticRegression(), 2), "BaggingClassifier is not"),

@@ -56,7 +56,9 @@ def test_rare_words_are_one_and_numbers_are_floats():
 
 def test_a_time_stamp_is_read_in_both_its_forms(tmp_path, monkeypatch):
     (tmp_path / "tabfsbench").mkdir()
-    with lzma.open(tmp_path / "tabfsbench" / "bike.csv.xz", "wt") as file:
+    with lzma.open(
+        tmp_path / "tabfsbench" / "bike.csv.xz", "wt", encoding="utf-8"
+    ) as file:
         file.write("datetime,temp,count\n2011/1/20 5:00,9.8,16\n")
         file.write("2012-12-02 23:00:00,1,4\n")
     monkeypatch.setenv("NOISEPROOF_DATA", str(tmp_path))

@@ -17,7 +17,7 @@ def _serve(kind, options, log):
     """Be what `dask scheduler` or `dask worker` starts."""
     import importlib
 
-    with open(log, "a") as file:
+    with open(log, "a", encoding="utf-8") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     importlib.import_module(f"distributed.cli.dask_{kind}").main(options)

@@ -63,7 +63,7 @@ def older():
 @pytest.mark.parametrize("version", older())
 def test_older_files_predict_the_same(version, name):
     folder = SAVED / version
-    expected = json.loads((folder / f"{name}.json").read_text())
+    expected = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     model = noiseproof.load(folder / f"{name}.npf")
     np.testing.assert_allclose(predicted(model, rows()[2]), expected, atol=1e-6)
 
@@ -81,4 +81,4 @@ if __name__ == "__main__":
         model.fit(X, y)
         noiseproof.save(model, folder / f"{name}.npf")
         found = json.dumps(predicted(model, new).round(9).tolist())
-        (folder / f"{name}.json").write_text(found + "\n")
+        (folder / f"{name}.json").write_text(found + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """The page in a browser: everything shows, reacts and stays at home."""
 
 import shutil
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -294,3 +295,21 @@ def test_in_a_notebook_the_page_works_in_its_frame(browser, summary, tmp_path):
     assert frame.locator("#random output").inner_text().startswith("0.5:")
     tab.close()
     assert said == []
+
+
+def test_heads_of_tables_do_not_break_inside_words(browser, summary):
+    """The marker stays beside the first word, in one line."""
+    names = [f"KNNImputer + {model.name}" for model in summary.models]
+    models = [
+        replace(model, name=name)
+        for model, name in zip(summary.models, names, strict=True)
+    ]
+    tab = browser.new_page(viewport={"width": 700, "height": 900})
+    tab.set_content(render(replace(summary, models=tuple(models))))
+    tied = tab.locator("#fragile thead .tied")
+    assert tied.count() == len(names) * tab.locator("#fragile thead").count()
+    for i in range(tied.count()):
+        assert (
+            tied.nth(i).evaluate("found => found.getBoundingClientRect().height") < 25
+        )
+    tab.close()

@@ -140,7 +140,7 @@ def test_votes_are_proven_and_told(rng):
     assert found.certified.y[:2] == pytest.approx(holds)
     assert found.median_changed == np.quantile(truth.budget, 0.5, method="lower")
     text = Reader(render(gather({"votes": model}, X, y, QUICK))).text
-    assert "something is proven about wrong values, too" in text
+    assert "so there is a proof for wrong values, too" in text
     assert "not known" in text
 
 
@@ -457,7 +457,7 @@ def test_write_report_replaces_the_file_and_returns_the_numbers(
 ):
     _, _, X, y = digits
     path = tmp_path / "page.html"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     found = write_report(
         *(models, X, y, path),
         levels=plan.levels,

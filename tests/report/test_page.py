@@ -129,10 +129,8 @@ def test_the_tables_show_the_numbers_of_the_summary(summary, read):
             number(y) for y in model.certified.y
         ]
         assert [row[1 + i] for row in risk[1:]] == [number(y) for y in model.risk.y]
-        worst = read.table(
-            f"Rows of which {model.name} is certain, and which change with the fewest "
-            "features"
-        )
+        name = f"Confident predictions of {model.name} that change with the fewest"
+        worst = read.table(f"{name} features")
         assert [row[0] for row in worst[1:]] == [str(r.row) for r in model.worst_rows]
 
 
@@ -150,6 +148,35 @@ def test_the_page_says_what_it_rests_on(summary, read):
         "DropoutSVC(noise=0.3)",
     ):
         assert words in read.text
+
+
+def test_rows_with_missing_values_are_not_called_clean(summary):
+    holed = replace(summary, data=replace(summary.data, missing=0.1))
+    for which, words in ((summary, "clean rows"), (holed, "these rows as they are")):
+        read = Reader(render(which))
+        assert f"On {words} " in read.text
+        assert f"accuracy on {words}" in read.text
+        assert f"Scores on {words} and after losses" in read.text
+        alone = Reader(render(_only(which, which.models[0])))
+        assert f" on {words}, " in alone.text
+    assert "clean rows" not in read.text
+
+
+def test_a_model_without_certificate_has_a_dash_with_a_footnote(summary, read):
+    (key,) = (rows for name, rows in read.tables.items() if name.startswith("Scores"))
+    head, *rows = [[cell.strip() for cell in row] for row in key[0]]
+    place = head.index("features to lose until half of the predictions can change")
+    assert {row[0] for row in rows if row[place] == "–"} == {"forest"}
+    footnote = "– No certificate is available for this model"
+    assert footnote in read.text
+    assert footnote not in Reader(render(_only(summary, summary.models[2]))).text
+
+
+def test_a_model_called_model_is_not_called_so_twice(summary):
+    model = replace(summary.models[0], name="model")
+    page = render(_only(summary, model))
+    assert "<dt>model</dt>" in page
+    assert "model model" not in page
 
 
 def test_numbers_are_written_as_people_do():

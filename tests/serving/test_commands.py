@@ -184,7 +184,7 @@ def test_arrays_and_sparse_files(run, tmp_path):
         f"{label} " + " ".join(f"{j + 1}:{x}" for j, x in enumerate(row) if x)
         for label, row in zip(y, X, strict=True)
     ]
-    (tmp_path / "sparse.svm").write_text("\n".join(lines))
+    (tmp_path / "sparse.svm").write_text("\n".join(lines), encoding="utf-8")
     for name in ("dense.npz", "sparse.svm"):
         model = tmp_path / f"{name}.npf"
         assert run("train", tmp_path / name, "-o", model, "--folds", 0).code == 0
@@ -197,7 +197,7 @@ def test_arrays_and_sparse_files(run, tmp_path):
 def test_strict_needs_a_description_of_the_training_table(run, tmp_path):
     model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     noiseproof.save(model, tmp_path / "m.npf")
-    (tmp_path / "new.csv").write_text("x0\n0.5\n")
+    (tmp_path / "new.csv").write_text("x0\n0.5\n", encoding="utf-8")
     words = ["predict", tmp_path / "m.npf", tmp_path / "new.csv"]
     assert run(*words).code == 0
     done = run(*words, "--strict")

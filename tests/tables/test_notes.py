@@ -42,7 +42,15 @@ def test_numbers_among_objects_are_read_as_text(cells):
 IDS = np.array([1000025 + 977 * i for i in range(100)])
 REPEATED = np.where(np.arange(100) < 6, IDS[0], IDS)  # 95 different numbers
 NAMES = ["Id", "ID", "id", "patient_id", "PatientID", "sample.id", "customer id", "idx"]
-NAMES += ["Id_patient", "rownames", "Unnamed: 0", "case no", "Sample code number"]
+NAMES += [
+    "PatientNo",
+    "OrderNumber",
+    "Id_patient",
+    "rownames",
+    "Unnamed: 0",
+    "case no",
+    "Sample code number",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,6 +63,12 @@ def test_a_named_identifier_may_have_repeats(name):
     assert findings(pd.DataFrame({name: IDS})) == {name: words.replace("almost ", "")}
     text = pd.Series(REPEATED).map("P{}".format)
     assert findings(pd.DataFrame({name: text}))[name].startswith("probably an ident")
+    digits = pd.Series(REPEATED).map("{:09d}".format)  # they must not become numbers
+    [note] = column_notes(pd.DataFrame({name: digits}))
+    assert (
+        note.finding == "probably an identifier: a different text in almost every row"
+    )
+    assert note.answer == "--drop"
 
 
 @pytest.mark.parametrize(
@@ -64,6 +78,7 @@ def test_a_named_identifier_may_have_repeats(name):
         ("income", IDS),
         ("paid", REPEATED),
         ("humid", REPEATED),
+        ("casino", REPEATED),
         ("note", REPEATED),
         ("Id", IDS % 50),  # too many repeats
         ("Id", IDS + 0.5),  # not whole numbers

@@ -130,7 +130,7 @@ def test_bombs_take_little_memory(packer, tmp_path):
         "try: read_table(sys.argv[1])\n"
         "except TableError as error: print(error)\n"
         # of this process alone: ru_maxrss starts with what its parent took
-        "status = Path('/proc/self/status').read_text()\n"
+        "status = Path('/proc/self/status').read_text(encoding='utf-8')\n"
         "print(re.search(r'VmHWM:\\s+(\\d+) kB', status)[1])"
     )
     command = [sys.executable, "-c", code, str(path)]

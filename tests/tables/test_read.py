@@ -149,10 +149,13 @@ def test_npz(dtype, tmp_path):
 BAD = {
     "empty.csv": (b"", r"is empty\."),
     "names.csv": (b"a,y\n", "has no rows"),
-    "short.csv": (b"a,b,y\n1,2,0\n3,1\n", "row 2 has 2 cells, but there are 3 columns"),
+    "short.csv": (
+        b"a,b,y\n1,2,0\n3,1\n",
+        "row 2 has 2 fields, but there are 3 columns",
+    ),
     "long.csv": (
         b"a,b,y\n1,2,0\n3,1,1,9\n",
-        "row 2 has 4 cells, but there are 3",
+        "row 2 has 4 fields, but there are 3",
     ),
     "latin.csv": (
         "a,y\né,1\n".encode("latin-1"),
@@ -209,7 +212,7 @@ def test_quotes_that_are_not_closed(name, packed, tmp_path):
     content = UNCLOSED[name].encode()
     path = tmp_path / ("t.csv.gz" if packed else "t.csv")
     path.write_bytes(gzip.compress(content) if packed else content)
-    with pytest.raises(TableError, match="a quote that opens a cell is") as caught:
+    with pytest.raises(TableError, match="a quote that opens a field is") as caught:
         read_table(path)
     assert "Jane" not in str(caught.value)
     assert "\n" not in str(caught.value)

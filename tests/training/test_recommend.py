@@ -1,5 +1,6 @@
 """Recommendations: sensible, reproducible, for tables of all kinds."""
 
+import inspect
 import time
 import warnings
 from copy import deepcopy
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noiseproof import AverageOverMissing, load, portfolio, recommend, save
+from noiseproof.cli import app
 from noiseproof.conditionals import Donors
 from noiseproof.evaluation import MissingColumns, contest
 from noiseproof.noise import Gaussian, Missing, MissingLike, Outages
@@ -39,7 +41,7 @@ def test_what_it_takes_if_half_of_the_cells_are_missing(load, floor):
     X, y = load(return_X_y=True)
     found = recommend(X, y, "missing", 0.5, cv=3, n_repeats=1)
     judged = found.contest
-    score = {name: damaged for name, (damaged, _) in judged.means.items()}
+    score = {name: perturbed for name, (perturbed, _) in judged.means.items()}
     assert not judged.failed
     assert judged.choice == "blend" or judged.choice in BLENDED
     assert set(judged.weights) <= set(BLENDED)
@@ -69,7 +71,7 @@ def test_tables_with_text_and_holes_and_the_same_again(rng):
     assert not found.contest.failed
     assert set(found.model.predict(X)) <= {"yes", "no"}
     again = recommend(X, y, "missing", 0.3, **options)
-    np.testing.assert_array_equal(found.contest.damaged, again.contest.damaged)
+    np.testing.assert_array_equal(found.contest.perturbed, again.contest.perturbed)
     np.testing.assert_array_equal(found.model.predict(X), again.model.predict(X))
 
 
@@ -87,7 +89,7 @@ def test_deleted_as_nan_is_missing(rng):
     options = {"cv": 2, "n_repeats": 1}
     one = recommend(X, y, "missing", 0.3, **options).contest
     two = recommend(X, y, "delete", 0.3, deleted_as="nan", **options).contest
-    np.testing.assert_array_equal(one.damaged, two.damaged)
+    np.testing.assert_array_equal(one.perturbed, two.perturbed)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_how_values_are_missing(perturb, expected, rng):
     assert not found.contest.failed
     assert found.contest.expected.startswith(expected)
     assert "averaged boosting" in found.contest.contenders
-    assert found.contest.damaged.mean() < found.contest.clean.mean()
+    assert found.contest.perturbed.mean() < found.contest.clean.mean()
 
 
 def test_sizes_grow_with_the_rows(rng):
@@ -134,7 +136,7 @@ def test_sparse_rows_stay_sparse(rng):
     assert all("dropout" in n or "linear" in n for n in found.contest.contenders)
     assert found.model.predict(X).shape == y.shape
     again = recommend(X, y, "missing", 0.3, cv=3, n_repeats=1)  # they are not stored
-    np.testing.assert_array_equal(found.contest.damaged, again.contest.damaged)
+    np.testing.assert_array_equal(found.contest.perturbed, again.contest.perturbed)
 
 
 @pytest.mark.parametrize("choice", ["blend", "averaged linear", "boosting"])
@@ -157,7 +159,7 @@ def test_quantities_come_with_intervals(choice, rng, tmp_path, monkeypatch):
 def test_few_rows():
     X = np.arange(16.0).reshape(8, 2)
     found = recommend(X, [0, 0, 0, 0, 0, 1, 1, 1], "missing", 0.3)
-    assert found.contest.damaged.shape[1] == 5
+    assert found.contest.perturbed.shape[1] == 5
     assert is_classifier(found.model)
     found = recommend(X, X[:, 0] + 0.5, "missing", 0.3, cv=2, n_repeats=1)
     assert is_regressor(found.model)
@@ -168,7 +170,7 @@ def test_many_rows_are_judged_by_a_sample(rng):
     y = (X[:, 0] > 0).astype(int)
     found = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1, max_rows=100)
     small = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1)
-    assert found.contest.damaged.shape == small.contest.damaged.shape
+    assert found.contest.perturbed.shape == small.contest.perturbed.shape
     assert np.any(found.contest.clean != small.contest.clean)
     assert "2 folds of 100 of 400 rows" in repr(found)
 
@@ -254,6 +256,15 @@ def test_all_models_take_part_or_are_left_out_for_a_reason(kind, perturb, rng):
     assert others == expected
 
 
+def test_texts_say_how_many_models_there_are():
+    """The blend comes on top: it is made of some of these models."""
+    assert recommend.__doc__.startswith(f"Find the best of up to {len(ALL)} models, or")
+    assert f"up to {len(ALL)}. `recommend` adds a blend" in portfolio.__doc__
+    for command in (app.recommend, app.train):
+        text = f"{command.__doc__} {inspect.get_annotations(command)}"
+        assert f"the best of up to {len(ALL)} models, or a blend" in text
+
+
 def test_the_verdict_names_the_models_that_were_not_tried(rng):
     X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
     found = recommend(X, y, "delete", 0.3, cv=2, n_repeats=1)
@@ -334,7 +345,7 @@ def test_what_contenders_share_changes_no_score(rng):
         both = contest(shared(contenders), X, y, "missing", 0.3, **options)
     assert not alone.failed
     assert both.contenders == alone.contenders
-    np.testing.assert_array_equal(both.damaged, alone.damaged)
+    np.testing.assert_array_equal(both.perturbed, alone.perturbed)
     np.testing.assert_array_equal(both.clean, alone.clean)
     assert both.weights == alone.weights
 
@@ -361,7 +372,7 @@ def test_what_contenders_share_is_fitted_once_for_each_fold(rng):
     assert all(np.any(FITS[0] != other) for other in FITS[1:])
     apart = contest(both, X, y, "missing", 0.3, cv=3)
     assert len(FITS) == 9
-    np.testing.assert_array_equal(judged.damaged, apart.damaged)
+    np.testing.assert_array_equal(judged.perturbed, apart.perturbed)
 
 
 def test_a_treatment_that_was_found_before_is_as_good_as_one_found_anew(rng):
@@ -448,4 +459,4 @@ def test_digits_in_well_under_two_minutes():
     found = recommend(*load_digits(return_X_y=True), "missing", 0.5)
     assert time.perf_counter() - start < 120
     assert found.contest.choice == "blend"
-    assert found.contest.damaged.mean(axis=1).max() > 0.94
+    assert found.contest.perturbed.mean(axis=1).max() > 0.94

@@ -35,7 +35,7 @@ def table(rng):
 
 def test_it_is_the_pipeline_that_one_would_write(table, tmp_path):
     X, y = table
-    found = train(X, y, judged=False)
+    found = train(X, y, cross_validate=False)
     assert type(found.model) is Pipeline
     estimator = DropoutLogisticRegression("auto", calibrated=True)
     by_hand = make_pipeline(TableEncoder(), estimator).fit(X, y)
@@ -115,7 +115,7 @@ def test_folds_that_lack_a_word_have_groups_and_rates_of_their_own(table):
 
 def test_votes_are_by_column(table):
     X, y = table
-    found = train(X, y, PartitionEnsemble(n_parts=3), judged=False)
+    found = train(X, y, PartitionEnsemble(n_parts=3), cross_validate=False)
     assert len(found.model[-1].groups["word"]) == 3
 
 
@@ -129,14 +129,14 @@ def test_quantities(table):
     counts = X["b"].round().astype(int)
     assert task_of(counts) == "classification"
     model = DropoutRidge(0.1)
-    assert train(X, counts, model, judged=False).model[-1].noise == 0.1
+    assert train(X, counts, model, cross_validate=False).model[-1].noise == 0.1
 
 
 def test_what_is_given_is_not_changed(table):
     X, y = table
     estimator, encoder = DropoutSVC({"a": 0.2}), TableEncoder()
     before = clone(estimator).get_params()
-    train(X, y, estimator, encoder=encoder, judged=False)
+    train(X, y, estimator, encoder=encoder, cross_validate=False)
     assert estimator.get_params() == before
     assert not hasattr(encoder, "encoder_")
 
@@ -150,22 +150,22 @@ CASES = [  # scores, and how they compare: by hand, 0.019 is two errors in the t
 ]
 
 
-@pytest.mark.parametrize("damaged", CASES)
+@pytest.mark.parametrize("perturbed", CASES)
 @pytest.mark.parametrize("clean", CASES)
 @pytest.mark.parametrize("plain", ["logistic", "ridge"])
-def test_the_verdict_compares_with_a_plain_model(plain, clean, damaged):
+def test_the_verdict_compares_with_a_plain_model(plain, clean, perturbed):
     names = "this model", f"plain {plain} regression", "mean of the target"
-    scores = [np.array([case[0], PLAIN, [0.1] * 4]) for case in (clean, damaged)]
+    scores = [np.array([case[0], PLAIN, [0.1] * 4]) for case in (clean, perturbed)]
     zero = np.zeros(3)
     judged = Contest(names, *scores, zero, zero, {}, "30% of cells", "r2", 100)
     verdict = Training(None, judged).verdict
     assert verdict.startswith(
-        f"Compared with plain {plain} regression, this model is {damaged[1]} on "
-        f"damaged rows ({damaged[2]} against 0.800) and {clean[1]} on clean rows "
+        f"Compared with plain {plain} regression, this model is {perturbed[1]} on "
+        f"perturbed rows ({perturbed[2]} against 0.800) and {clean[1]} on clean rows "
         f"({clean[2]} against 0.800)."
     )
     advice = "Use `recommend` to compare it with other models."
-    assert verdict.endswith(advice) == (damaged[1] != "better")
+    assert verdict.endswith(advice) == (perturbed[1] != "better")
 
 
 def test_one_fold_has_no_standard_error():
@@ -173,19 +173,31 @@ def test_one_fold_has_no_standard_error():
     scores = np.array([[0.5], [0.6]])
     judged = Contest(names, scores, scores, zero, zero, {}, "30%", "r2", 100)
     assert (
-        "worse on damaged rows (0.500 against 0.600)" in Training(None, judged).verdict
+        "worse on perturbed rows (0.500 against 0.600)"
+        in Training(None, judged).verdict
     )
+
+
+def test_the_verdict_says_what_the_table_says():
+    """0.7875 is 0.787 or 0.788, depending on how it is rounded."""
+    names, zero = ("this model", "plain ridge regression"), np.zeros(2)
+    scores = np.array([[0.7875, 0.7875], [0.5, 0.6]])
+    found = Contest(names, scores, scores, zero, zero, {}, "30%", "r2", 100)
+    (row,) = (x for x in repr(found).splitlines() if x.startswith("this model"))
+    shown = row.split()[2]
+    assert f"({shown} against 0.550)" in Training(None, found).verdict
+    assert f"r2 {shown}, {shown} on clean rows" in found.verdict
 
 
 def test_a_worse_model_is_called_worse_where_it_is_shown(rng):
     X = rng.normal(size=(200, 3))
     y = np.where(X[:, 0] > 0, "yes", "no")
     found = train(X, y, DropoutLogisticRegression(None, C=1e-6), cv=4)
-    assert "this model is worse on damaged rows" in found.verdict
+    assert "this model is worse on perturbed rows" in found.verdict
     assert repr(found).endswith(found.verdict)
     assert repr(found).startswith(found.description)
     assert repr(found.contest) in repr(found)
-    assert train(X, y, judged=False).verdict == ""
+    assert train(X, y, cross_validate=False).verdict == ""
 
 
 class Refuses(DropoutSVC):
@@ -199,7 +211,7 @@ class Refuses(DropoutSVC):
 
 def test_a_model_that_fails_in_the_folds_is_not_judged(table):
     found = train(*table, Refuses(0.2), cv=2)
-    assert found.unjudged == "ValueError: too few rows"
+    assert found.not_validated == "ValueError: too few rows"
     assert found.verdict == "Not cross-validated: ValueError: too few rows"
 
 
@@ -207,7 +219,7 @@ def test_too_few_rows_to_be_judged():
     X = pd.DataFrame({"a": [0.0, 1.0]})
     found = train(X, ["u", "v"])
     assert found.contest is None
-    assert "at least 2" in found.unjudged
+    assert "at least 2" in found.not_validated
     assert set(found.model.predict(X)) <= {"u", "v"}
 
 

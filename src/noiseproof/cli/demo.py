@@ -49,7 +49,7 @@ def demo(
             models[name] = model.fit(X, y)
             fit_seconds[name] = time.perf_counter() - start
         if not json:
-            note("Deleting pixels, predicting and writing the report ...")
+            note("Making pixels missing, predicting and writing the report ...")
         summary = write_report(
             *(models, X_test, y_test, output),
             levels=_LEVELS,

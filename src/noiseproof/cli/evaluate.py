@@ -193,7 +193,7 @@ def _show_text(curve: Any, fragile: dict[str, dict[str, Any]], table: Any) -> No
     if curve.note:
         say(curve.note)
     for kind, found in fragile.items():
-        fates = {part.fate for part in found.values()}
+        fates = {part.lost_as for part in found.values()}
         fate = fates.pop() if len(fates) == 1 else "missing"
         say(f"Change of {scoring} with a {kind} {fate}, worst first:")
         show_table(_changes(found, kind))

@@ -80,13 +80,15 @@ def _scores(training: dict[str, Any]) -> dict[str, Any]:
     name = {"r2": "R²"}.get(str(training.get("scoring")), "accuracy")
     found = training.get("judged") or {}
     if "clean" in found:
-        clean, damaged = (found[part]["this model"] for part in ("clean", "damaged"))
+        clean, perturbed = (
+            found[part]["this model"] for part in ("clean", "perturbed")
+        )
     elif "clean_score" in training:
-        clean, damaged = training["clean_score"], training["tuned_score"]
+        clean, perturbed = training["clean_score"], training["tuned_score"]
         found = {"expected": training.get("expected", training["tuned_for"])}
     else:
         return {}
     return {
         f"{name}, clean": f"{clean:.3f} in cross-validation",
-        f"{name}, damaged": f"{damaged:.3f} under {found['expected']}",
+        f"{name}, perturbed": f"{perturbed:.3f} under {found['expected']}",
     }

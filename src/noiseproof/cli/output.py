@@ -7,9 +7,12 @@ import io
 import json
 import math
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +21,23 @@ Columns = Mapping[str, Sequence[Any]]
 
 def say(text: str = "") -> None:
     """Print a line of the result."""
-    print(text)
+    print(_fitted(text, sys.stdout))
 
 
 def note(text: str) -> None:
     """Print a line that is not part of the result."""
-    print(text, file=sys.stderr)
+    print(_fitted(text, sys.stderr), file=sys.stderr)
+
+
+def _fitted(text: str, stream: Any) -> str:
+    """The text in lines that fit the terminal, if it is printed on one."""
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    wrap = partial(
+        textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(map(wrap, text.split("\n")))
 
 
 def check_output(output: Path | None, *inputs: Path | None) -> None:

@@ -62,9 +62,9 @@ def recommend(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Find the best of up to 16 models for what will happen to the features.
+    """Find the best of up to 16 models, or a blend, for what will happen.
 
-    Linear models, boosted trees and forests are cross-validated on the same damaged
+    Linear models, boosted trees and forests are cross-validated on the same perturbed
     rows: as they are, behind imputers, trained on incomplete copies of the rows, and
     averaged over the missing values. With --groups, whole groups of columns are missing
     or deleted.
@@ -112,7 +112,7 @@ def recommended(
         **options,
     )
     contest = found.contest
-    damaged, clean = contest.means[contest.choice]
+    perturbed, clean = contest.means[contest.choice]
     parts = f" of {contest.shares}" if contest.choice == "blend" else ""
     summary = {
         "parameters": repr(found.model),
@@ -124,7 +124,7 @@ def recommended(
         "described": f"{contest.choice}{parts}",
         "scoring": contest.metric,
         "expected": contest.expected,
-        "tuned_score": damaged,
+        "tuned_score": perturbed,
         "clean_score": clean,
         "seconds": round(time.perf_counter() - start, 3),
     }
@@ -155,17 +155,13 @@ def _show(found: Any, output: Path | None) -> None:
 
     contest = found.contest
     say(f"{contest.metric} under {contest.expected}, {contest.folds}:")
-    names, *scores = contest.to_dict().items()
-    order = sorted(range(len(names[1])), key=lambda i: -scores[0][1][i])
-    columns = {names[0]: [names[1][i] for i in order]}
-    columns |= {name: [f"{column[i]:.3f}" for i in order] for name, column in scores}
-    show_table(columns)
+    show_table(contest.printed)
     say(contest.verdict)
     if output is not None:
         say(f"Saved as {output}")
         if found.keeps_rows:
             note(
                 "Note: the file contains rows of the training data. They are used to "
-                "fill missing values or to calibrate intervals. "
+                "impute missing values or to calibrate intervals. "
                 "AverageOverMissing(..., 'joint-gaussian', n_calibration=0) keeps none."
             )

@@ -58,7 +58,8 @@ def train(
             "a quantity dropout-ridge, dropout-poisson, robust-lp-regressor, or, "
             "around dropout-ridge, conformal-regressor, average-over-missing, "
             "reduced-models, partition-ensemble or corrupted-copies. auto: the best of "
-            "up to 16 models for what --tune says, as found by `noiseproof recommend`. "
+            "up to 16 models, or a blend, for what --tune says (see `noiseproof "
+            "recommend`). "
             "The default is auto with --tune; without it, dropout-logistic or, for a "
             "quantity, dropout-ridge.",
         ),
@@ -175,7 +176,7 @@ def train(
         found = noiseproof.train(
             *(rows.X, rows.y, estimator, *happening),
             tune=tune is not None and _to_choose(estimator, fixed),
-            judged=folds > 0 and parts is None,
+            cross_validate=folds > 0 and parts is None,
             task=task,
             encoder=table.encoder,
             **options,
@@ -292,15 +293,17 @@ def _summary(table: Any, found: Any, name: str, happening: str) -> dict[str, Any
     if tuning is not None:
         score, _ = tuning.means[tuning.best]
         summary |= {"tuned_for": happening, "tuned_score": score}
-    if found.unjudged:
-        summary["judged"] = {"failed": found.unjudged}
+    if found.not_validated:
+        summary["judged"] = {"failed": found.not_validated}
     elif judged is not None:
         summary["judged"] = {
             "expected": judged.expected,
-            "folds": judged.damaged.shape[1],
+            "folds": judged.perturbed.shape[1],
             "verdict": found.verdict,
             "clean": {name: clean for name, (_, clean) in judged.means.items()},
-            "damaged": {name: damaged for name, (damaged, _) in judged.means.items()},
+            "perturbed": {
+                name: perturbed for name, (perturbed, _) in judged.means.items()
+            },
         }
     return summary
 
@@ -323,9 +326,9 @@ def _show(summary: dict[str, Any], output: Path, json: bool) -> None:
         say(f"Not cross-validated: {judged['failed']}")
     elif judged:
         folds, expected = judged["folds"], judged["expected"]
-        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and damaged,")
-        say(f"where damaged means {expected}:")
-        columns = {"clean": judged["clean"], "damaged": judged["damaged"]}
+        say(f"{scoring} in {folds}-fold cross-validation, on clean rows and on rows")
+        say(f"perturbed by {expected}:")
+        columns = {"clean": judged["clean"], "perturbed": judged["perturbed"]}
         scores = {
             name: [f"{score:.3f}" for score in column.values()]
             for name, column in columns.items()

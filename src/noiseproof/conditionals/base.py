@@ -111,7 +111,7 @@ class Conditional(BaseEstimator, ABC):
         return Draws(self.cells_.table(rows, X, origin), weights, origin)
 
     def mean(self, X: Any) -> Any:
-        """Fill missing numbers by their expectation, and text by the most likely value.
+        """Impute numbers by their expectation, and text by its most likely value.
 
         Parameters
         ----------

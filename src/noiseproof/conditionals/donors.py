@@ -1,4 +1,4 @@
-"""Fill missing values from similar training rows."""
+"""Impute missing values from similar training rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TAUGHT_BY = 5000  # rows to compute covariances from
 
 @shared_docs
 class Donors(Conditional):
-    """Fill missing values from the training rows nearest in the observed values.
+    """Impute missing values from the training rows nearest in the observed values.
 
     The nearest training rows are the *donors* of a row. Each donor completes the row
     with its own values, and this draw has the weight exp(-D²/2h²), where D is the

@@ -1,4 +1,4 @@
-"""Fill missing values from a joint Gaussian, in closed form."""
+"""Impute missing values from a joint Gaussian, in closed form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MATCHED = 25  # up to so many columns, wide draws have the exact covariance
 
 @shared_docs
 class JointGaussian(Conditional):
-    """Fill missing values from a Gaussian with the mean and covariance of the rows.
+    """Impute missing values from a Gaussian with the mean and covariance of the rows.
 
     Given the observed values, the missing values are Gaussian. Their mean is the linear
     regression on the observed values, and their covariance is that of the residuals.
@@ -72,8 +72,8 @@ class JointGaussian(Conditional):
         if not self.cells_.is_number.all():
             name = self.cells_.names[int(np.argmin(self.cells_.is_number))]
             raise ValueError(
-                f"Column {name} of X holds text, which JointGaussian cannot fill; use "
-                "Donors, or encode the column first."
+                f"Column {name} of X holds text, which JointGaussian cannot impute; "
+                "use Donors, or encode the column first."
             )
         Z, observed = self.cells_.features(codes)
         self.regression_ = regression_of(Z, observed, self.shrinkage, self.rank)

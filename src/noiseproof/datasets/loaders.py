@@ -129,7 +129,9 @@ def load_spambase(*, folder: Folder = None) -> tuple[NDArray[np.float64], NDArra
         "https://archive.ics.uci.edu/dataset/94/spambase (spambase.data, "
         "xz-compressed under this name)"
     )
-    with lzma.open(data_file("spambase.csv.xz", source, folder), "rt") as stream:
+    with lzma.open(
+        data_file("spambase.csv.xz", source, folder), "rt", encoding="utf-8"
+    ) as stream:
         table = np.loadtxt(stream, delimiter=",")
     return table[:, :-1], table[:, -1].astype(int)
 

@@ -140,6 +140,8 @@ class AverageOverMissing(KnownMissing):
         rows clearly better, it is a pipeline that adds these columns.
     conditional_ : Conditional
         The fitted model of the missing values.
+    treatment_ : str
+        How predictions for rows with missing values are made, in words.
     treatments_ : object or None
         The fitted models for rows with missing values, and their weights. None if all
         training rows were complete or if there is only one such model.
@@ -155,8 +157,8 @@ class AverageOverMissing(KnownMissing):
     See Also
     --------
     ReducedModels : Fits one model for each pattern of missing columns.
-    noiseproof.conditionals.Donors : Fills missing values from similar training rows.
-    noiseproof.conditionals.JointGaussian : Fills missing values from a joint Gaussian.
+    noiseproof.conditionals.Donors : Imputes missing values from similar training rows.
+    noiseproof.conditionals.JointGaussian : Imputes them from a joint Gaussian.
     ConformalRegressor : Adds prediction intervals to any other regressor.
     recommend : Finds the best model by cross-validation.
 

@@ -95,8 +95,8 @@ def given(partition: Any, group: Columns) -> Columns:
     part = np.asarray(partition)
     if part.shape != group.shape or part.dtype.kind not in "iu":
         raise ValueError(
-            "partition must be 'dealt', 'strides' or an array of integers, the part of "
-            f"each of the {len(group)} features; got an array of {part.dtype}, of "
+            "partition must be 'balanced', 'strides' or an array of integers, the part "
+            f"of each of the {len(group)} features; got an array of {part.dtype}, of "
             f"shape {part.shape}."
         )
     part = np.unique(part, return_inverse=True)[1]

@@ -126,8 +126,8 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         For classifiers: how votes are counted. For "pairwise" and "run-off" parts rank
         the classes, so the estimator needs `predict_proba`. With two classes there is
         no difference.
-    partition : {"dealt", "strides"} or array-like of int, default="dealt"
-        How features are assigned to parts. "dealt" balances the parts as described
+    partition : {"balanced", "strides"} or array-like of int, default="balanced"
+        How features are assigned to parts. "balanced" balances the parts as described
         above. "strides" puts feature j into part j mod `n_parts`, so that each part of
         an image is a coarse image. An array of shape (n_features,) gives the part of
         each feature, and `n_parts` is not used.
@@ -186,7 +186,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         "n_parts": [Interval(Integral, 1, None, closed="left")],
         "groups": "no_validation",
         "vote": [StrOptions({"majority", *_RANKED})],
-        "partition": [StrOptions({"dealt", "strides"}), "array-like"],
+        "partition": [StrOptions({"balanced", "strides"}), "array-like"],
         "on_missing": [StrOptions({"abstain", "estimator"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -199,7 +199,7 @@ class PartitionEnsemble(MetaEstimatorMixin, BaseEstimator):
         groups: Any = None,
         *,
         vote: str = "majority",
-        partition: Any = "dealt",
+        partition: Any = "balanced",
         on_missing: str = "abstain",
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -45,7 +45,7 @@ class ReducedModels(KnownMissing):
         fitted on all columns, which needs no fit for each pattern. So once there are
         more patterns than this, a prediction depends on which rows were predicted
         before.
-    verbose : bool, default=False
+    verbose : int, default=0
         Whether to print a line for each model that is fitted.
 
     Attributes
@@ -88,7 +88,7 @@ class ReducedModels(KnownMissing):
     }
 
     def __init__(
-        self, estimator: Any = None, max_patterns: int = 64, *, verbose: bool = False
+        self, estimator: Any = None, max_patterns: int = 64, *, verbose: int = 0
     ):
         self.estimator = estimator
         self.max_patterns = max_patterns

@@ -14,7 +14,7 @@ from noiseproof.estimators.robust_lp_base import RobustLPModel
 
 @shared_docs
 class RobustLPClassifier(RobustClassifier, RobustLPModel):
-    """Linear classifier trained against the deletion of its best features.
+    """Linear classifier trained for an adversary who deletes features.
 
     Solves the linear program of Dekel and Shamir 2008, eq. (4), for each class against
     the rest: with feature values v_j, V their sum and P = V - N,

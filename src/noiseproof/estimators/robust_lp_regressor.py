@@ -16,7 +16,7 @@ from noiseproof.estimators.robust_lp_base import RobustLPModel
 
 @shared_docs
 class RobustLPRegressor(LinearRegressor, RobustLPModel):
-    """Linear regression trained against the deletion of its best features.
+    """Linear regression trained for an adversary who deletes features.
 
     Minimises the pinball loss of each row after its worst deletion. This adapts the
     program of Dekel and Shamir 2008 to regression. With feature values v_j, budget N,

@@ -34,9 +34,9 @@ def soft_predictions(model: Any, X: Any, classes: Any) -> Array | None:
 
 
 def weights_on(folds: Sequence[Fold], classes: Any) -> Array:
-    """Weights of the models that predict the damaged rows of these folds best."""
-    damaged = [version for fold in folds for version in fold[1:]]
-    predictions, y = zip(*damaged, strict=True)
+    """Weights of the models that predict the perturbed rows of these folds best."""
+    perturbed = [version for fold in folds for version in fold[1:]]
+    predictions, y = zip(*perturbed, strict=True)
     return blend_weights(
         np.concatenate(predictions, axis=1), np.concatenate(y), classes
     )

@@ -22,6 +22,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from noiseproof._charts import dot_strip, swatch
 from noiseproof._docs import shared_docs
+from noiseproof._numbers import as_duration, as_printed, as_score
 from noiseproof._private import _safe_indexing
 from noiseproof._rows import canonical, contain
 from noiseproof.evaluation.blending import BLEND, soft_predictions, stored, weights_on
@@ -49,11 +50,11 @@ class Contest(Result):
     ----------
     contenders : tuple of str
         Names, in the order given.
-    clean, damaged : array of shape (n_contenders, n_folds)
+    clean, perturbed : array of shape (n_contenders, n_folds)
         Scores on the held-out rows before and after the perturbation. NaN in the folds
         that a contender did not run in because it was dropped.
     fit_seconds, predict_seconds : array of shape (n_contenders,)
-        Mean time of a fit, and of predictions for 1,000 damaged rows. In `recommend`
+        Mean time of a fit, and of predictions for 1,000 perturbed rows. In `recommend`
         several contenders may share a fit; its time counts for the first of them.
     failed : dict of str to str
         Contenders that raised an error, with its message.
@@ -78,7 +79,7 @@ class Contest(Result):
 
     contenders: tuple[str, ...]
     clean: Scores
-    damaged: Scores
+    perturbed: Scores
     fit_seconds: Scores
     predict_seconds: Scores
     failed: Mapping[str, str]
@@ -92,20 +93,20 @@ class Contest(Result):
 
     @property
     def means(self) -> dict[str, tuple[float, float]]:
-        """Mean scores of each contender, on damaged rows and on clean rows."""
-        both = _means(self.damaged).tolist(), _means(self.clean).tolist()
+        """Mean scores of each contender, on perturbed rows and on clean rows."""
+        both = _means(self.perturbed).tolist(), _means(self.clean).tolist()
         return dict(zip(self.contenders, zip(*both, strict=True), strict=True))
 
     @property
     def dropped(self) -> list[str]:
         """Contenders that were clearly behind after two folds, and were dropped."""
-        gone = np.flatnonzero(np.isnan(self.damaged).any(axis=1))
+        gone = np.flatnonzero(np.isnan(self.perturbed).any(axis=1))
         return [self.contenders[i] for i in gone]
 
     @property
     def best(self) -> str:
-        """The contender with the highest mean score on damaged rows, over all folds."""
-        return self.contenders[int(np.nanargmax(self.damaged.mean(axis=1)))]
+        """The contender with the highest mean score on perturbed rows of all folds."""
+        return self.contenders[int(np.nanargmax(self.perturbed.mean(axis=1)))]
 
     @property
     def choice(self) -> str:
@@ -126,9 +127,10 @@ class Contest(Result):
         score is at least that of the best minus the standard error of the best.
         """
         best = self.contenders.index(self.best)
-        scores, errors = _means(self.damaged).round(3), self._standard_error().round(3)
+        scores = as_printed(_means(self.perturbed))
+        errors = as_printed(self._standard_error())
         least = scores[best] - errors[best] - 1e-9
-        order = np.argsort(-_means(self.damaged), kind="stable").tolist()
+        order = np.argsort(-_means(self.perturbed), kind="stable").tolist()
         names = [self.contenders[i] for i in order if scores[i] >= least and i != best]
         return [name for name in names if name not in self.dropped]
 
@@ -136,12 +138,12 @@ class Contest(Result):
     def verdict(self) -> str:
         """The outcome in a few sentences."""
         name, best = self.choice, self.best
-        damaged, clean = self.means[name]
-        score = f"{self.metric} {damaged:.3f}, {clean:.3f} on clean rows"
+        perturbed, clean = self.means[name]
+        score = f"{self.metric} {as_score(perturbed)}, {as_score(clean)} on clean rows"
         if name == best:
             told = [f"{name} is best under {self.expected}: {score}."]
         else:
-            top = f"{best} ({self.means[best][0]:.3f})"
+            top = self._scored([best])
             told = [
                 f"{name} is taken under {self.expected}: {score}. It is within one "
                 f"standard error of the best, {top}."
@@ -156,7 +158,7 @@ class Contest(Result):
             )
         if self.dropped:
             told.append(
-                f"Clearly behind after two folds: {self._scored(self.dropped)}."
+                f"Clearly behind after two folds (*): {self._scored(self.dropped)}."
             )
         if self.failed:
             why = {name: _brief(reason) for name, reason in self.failed.items()}
@@ -166,9 +168,9 @@ class Contest(Result):
         return " ".join([*told, *self.notes])
 
     def _scored(self, names: list[str]) -> str:
-        """Names with their scores on damaged rows, best first."""
+        """Names with their scores on perturbed rows, best first."""
         order = sorted(names, key=lambda name: -self.means[name][0])
-        return ", ".join(f"{name} ({self.means[name][0]:.3f})" for name in order)
+        return ", ".join(f"{n} ({as_score(self.means[n][0])})" for n in order)
 
     @property
     def shares(self) -> str:
@@ -183,51 +185,63 @@ class Contest(Result):
     def folds(self) -> str:
         """Number of folds and of rows, in words."""
         whole = f" of {self.sampled_from:,}" if self.sampled_from else ""
-        return f"{self.damaged.shape[1]} folds of {self.n_rows:,}{whole} rows"
+        return f"{self.perturbed.shape[1]} folds of {self.n_rows:,}{whole} rows"
 
     def _columns(self) -> dict[str, Any]:
         return {
             "contender": self.contenders,
-            "damaged": _means(self.damaged),
+            "perturbed": _means(self.perturbed),
             "± s.e.": self._standard_error(),
             "clean": _means(self.clean),
+            "folds": np.sum(~np.isnan(self.perturbed), axis=1),
             "fit s": self.fit_seconds,
-            "predict s/1000": self.predict_seconds,
+            "ms/row": self.predict_seconds,
         }
 
     def _standard_error(self) -> Scores:
-        """Standard errors of the mean scores on damaged rows, from their spread."""
-        k = np.sum(~np.isnan(self.damaged), axis=1)
-        apart = np.nansum((self.damaged.T - _means(self.damaged)) ** 2, axis=0)
+        """Standard errors of the mean scores on perturbed rows, from their spread."""
+        k = np.sum(~np.isnan(self.perturbed), axis=1)
+        apart = np.nansum((self.perturbed.T - _means(self.perturbed)) ** 2, axis=0)
         with np.errstate(invalid="ignore"):  # one fold has no standard error
             return np.asarray(np.sqrt(apart / (k - 1) / k))
 
+    @property
+    def printed(self) -> dict[str, list[str]]:
+        """The table as it is printed, best scores first.
+
+        A contender that was dropped after two folds is marked with an asterisk: its
+        numbers are means over these two folds.
+        """
+        order = np.argsort(-_means(self.perturbed), kind="stable")
+        names, gone = self.contenders, self.dropped
+        columns = self._columns()
+        shown = {"contender": [f"{n} *" if n in gone else n for n in names]}
+        for name in ("perturbed", "± s.e.", "clean"):
+            shown[name] = [as_score(score) for score in columns[name]]
+        for name in ("fit s", "ms/row"):
+            shown[name] = [as_duration(time) for time in columns[name]]
+        return {name: [cells[i] for i in order] for name, cells in shown.items()}
+
     def _overview(self) -> dict[str, Any]:
-        order = np.argsort(-_means(self.damaged), kind="stable")
-        shown = {name: np.asarray(c)[order] for name, c in self._columns().items()}
-        # three decimals, as in the verdict
-        exact = {
-            n: [f"{x:.3f}" for x in shown[n]] for n in ("damaged", "± s.e.", "clean")
-        }
-        return {**shown, **exact}
+        return dict(self.printed)
 
     def _strips(self) -> list[str]:
-        """Both scores of each contender, with the standard error of the damaged one."""
+        """Both scores of each contender, and the standard error on perturbed rows."""
         shown = {
             name: [*map(float, c)]
             for name, c in self._overview().items()
             if name != "contender"
         }
-        pairs = [*zip(shown["damaged"], shown["clean"], strict=True)]
+        pairs = [*zip(shown["perturbed"], shown["clean"], strict=True)]
         ends = min(0.0, *map(min, pairs)), max(*map(max, pairs), 1e-9)
         return [
-            dot_strip(dict(enumerate(pair)), *ends, ("damaged", "clean"), error)
+            dot_strip(dict(enumerate(pair)), *ends, ("perturbed", "clean"), error)
             for pair, error in zip(pairs, shown["± s.e."], strict=True)
         ]
 
     def _below(self) -> str:
         """A legend of the strips, and the verdict."""
-        marks = f"{swatch(0)} damaged, ± s.e. &emsp; {swatch(1)} clean"
+        marks = f"{swatch(0)} perturbed, ± s.e. &emsp; {swatch(1)} clean"
         return f"<p>{marks}</p><p>{escape(self.verdict)}</p>"
 
 
@@ -266,7 +280,7 @@ def contest(
     {seed random_state, progress}
     blend : collection of str, default=()
         Contenders to blend. The weighted mean of their predictions competes as one
-        more contender, "blend". For each fold the weights are chosen on the damaged
+        more contender, "blend". For each fold the weights are chosen on the perturbed
         rows of the other folds. Classifiers are blended by their probabilities, and
         those without `predict_proba` are left out. There is no blend if one contender
         would get all the weight.
@@ -334,7 +348,7 @@ def contest(
         different = {reason for _, reason in race.failed.values()}
         kind, first = next(iter(race.failed.values()))
         first = f"{kind}: {first}" if len(different) > 1 else first
-        raise ValueError(f"No contender could be judged: {first}")
+        raise ValueError(f"No contender could be evaluated: {first}")
     n_rows = len(np.unique(np.concatenate([test for _, test in folds])))
     return race.summed_up(len(folds), level, score_name(scoring), n_rows)
 
@@ -409,7 +423,7 @@ class _Trial(NamedTuple):
     """The scores and times of one contender on one fold."""
 
     clean: float
-    damaged: float
+    perturbed: float
     label: str  # what the level is a level of
     fit_seconds: float
     predict_seconds: float
@@ -455,10 +469,10 @@ class _Recorder:
 
     def trial(self, curve: Any, fit_seconds: float) -> _Trial:
         """What was recorded on one fold: the clean rows first, then each draw."""
-        clean, damaged = curve.mean[0].tolist()
+        clean, perturbed = curve.mean[0].tolist()
         of_rows = np.square(self.losses[1:], dtype=float)
         return _Trial(
-            *(clean, damaged, curve.label, fit_seconds, self.seconds, self.rows),
+            *(clean, perturbed, curve.label, fit_seconds, self.seconds, self.rows),
             *(of_rows.mean(axis=0) if self.drop else None, self.answers),
         )
 
@@ -561,13 +575,13 @@ class _Race:
         """The results of all folds, with the blend if there is one."""
         names = [name for name in self.contenders if name not in self.failed]
         trials = [self.trials[name] for name in names]
-        clean, damaged = np.full((2, len(names), k), np.nan)
+        clean, perturbed = np.full((2, len(names), k), np.nan)
         for i, own in enumerate(trials):
             clean[i, : len(own)] = [trial.clean for trial in own]
-            damaged[i, : len(own)] = [trial.damaged for trial in own]
+            perturbed[i, : len(own)] = [trial.perturbed for trial in own]
         asked = [sum(t.predict_seconds for t in own) for own in trials]
         result = Contest(
-            *(tuple(names), clean, damaged),
+            *(tuple(names), clean, perturbed),
             np.array([np.mean([t.fit_seconds for t in own]) for own in trials]),
             1000 * np.array(asked) / [sum(t.rows for t in own) for own in trials],
             {name: ": ".join(reason) for name, reason in self.failed.items()},
@@ -582,23 +596,23 @@ class _Race:
         if not weights:
             return judged
         folds = self._answers(members, slice(None))
-        scores = []  # for each fold: on clean rows and on damaged rows
+        scores = []  # for each fold: on clean rows and on perturbed rows
         for fold in folds:
             others = [other for other in folds if other is not fold] or [fold]
             shares = weights_on(others, self.classes)
             blended = ((np.tensordot(shares, all_of, 1), y) for all_of, y in fold)
-            clean, *damaged = (
+            clean, *perturbed = (
                 self.score(stored(mean, self.classes), np.empty((len(y), 0)), y)
                 for mean, y in blended
             )
-            scores.append((clean, np.mean(damaged)))
+            scores.append((clean, np.mean(perturbed)))
         taken = [judged.contenders.index(name) for name in weights]
-        clean, damaged = np.transpose(scores)
+        clean, perturbed = np.transpose(scores)
         return replace(
             judged,
             contenders=(*judged.contenders, BLEND),
             clean=np.vstack([judged.clean, clean]),
-            damaged=np.vstack([judged.damaged, damaged]),
+            perturbed=np.vstack([judged.perturbed, perturbed]),
             fit_seconds=_with_sum(judged.fit_seconds, taken),
             predict_seconds=_with_sum(judged.predict_seconds, taken),
             weights=weights,

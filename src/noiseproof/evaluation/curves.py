@@ -80,7 +80,7 @@ def robustness_curve(
     Returns
     -------
     curve : RobustnessCurve
-        Scores by model, level and repeat, with means and intervals. `filled` names the
+        Scores by model, level and repeat, with means and intervals. `imputed` names the
         models that got column means in place of NaN.
 
     {See Also: RobustnessCurveDisplay, perturbed_scorer, certify}
@@ -140,10 +140,10 @@ def robustness_curve(
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
     order = [name for stage in stages for name in stage.models]
     scores = scores[[order.index(name) for name in named]]
-    filled = tuple(n for s in stages if s.filled for n in s.models)
+    imputed = tuple(n for s in stages if s.imputed for n in s.models)
     return RobustnessCurve(
         *(tuple(named), at, scores, perturbation.label_if(deleted_as)),
-        *(score_name(scoring), confidence, filled),
+        *(score_name(scoring), confidence, imputed),
     )
 
 
@@ -196,7 +196,7 @@ class RobustnessCurve(Result):
         Name of the metric.
     confidence : float
         Confidence level of the intervals.
-    filled : tuple of str
+    imputed : tuple of str
         Names of the models that refuse NaN, and so got column means in its place.
 
     {See Also: robustness_curve, RobustnessCurveDisplay}
@@ -208,7 +208,7 @@ class RobustnessCurve(Result):
     label: str
     scoring: str
     confidence: float
-    filled: tuple[str, ...] = ()
+    imputed: tuple[str, ...] = ()
 
     @property
     def n_repeats(self) -> int:
@@ -271,9 +271,9 @@ class RobustnessCurve(Result):
     @property
     def note(self) -> str:
         """A sentence about the models that got column means in place of NaN, if any."""
-        if not self.filled:
+        if not self.imputed:
             return ""
-        who = ", ".join(self.filled)
+        who = ", ".join(self.imputed)
         return f"Models that refuse NaN, and got column means in its place: {who}."
 
     def _columns(self) -> dict[str, Any]:
@@ -315,7 +315,7 @@ class _Stage(NamedTuple):
     rows: Container
     perturbation: Perturbation
     models: dict[str, Any]
-    filled: bool = False  # whether means stand in for NaN
+    imputed: bool = False  # whether means stand in for NaN
 
     def informed(self, y: Any) -> _Stage:
         """The stage after its perturbation has been given the rows and labels."""
@@ -337,18 +337,18 @@ def _stages(
     if space == "input" and not perturbation.white_box:
         refusing = refusing_holes(named, X) if deleted_as == "nan" else ()
         found = []
-        for filled in (False, True):
-            own = {n: m for n, m in named.items() if (n in refusing) is filled}
-            rows = contain(X, "mean" if filled else deleted_as) if own else None
-            found += [] if rows is None else [_Stage(rows, perturbation, own, filled)]
+        for imputed in (False, True):
+            own = {n: m for n, m in named.items() if (n in refusing) is imputed}
+            rows = contain(X, "mean" if imputed else deleted_as) if own else None
+            found += [] if rows is None else [_Stage(rows, perturbation, own, imputed)]
         return found
     found = []
     for name, whole in named.items():
         model, Z = (whole, X) if space == "input" else last_step(whole, X)
-        filled = deleted_as == "nan" and bool(refusing_holes({name: model}, Z))
-        rows = contain(Z, "mean" if filled else deleted_as)
+        imputed = deleted_as == "nan" and bool(refusing_holes({name: model}, Z))
+        rows = contain(Z, "mean" if imputed else deleted_as)
         own = {name: model}
-        found.append(_Stage(rows, perturbation.against(model, y), own, filled))
+        found.append(_Stage(rows, perturbation.against(model, y), own, imputed))
     return found
 
 

@@ -40,7 +40,7 @@ Columns = NDArray[np.intp]
 _FATES = {
     "zero": "replaced by zero (the model is not told)",
     "nan": "missing (NaN)",
-    "mean": "missing (filled with its mean)",
+    "mean": "missing (mean imputation)",
 }
 _CHUNK = 2**20  # scores that are held at a time
 _KINDS = (("feature", "pair of features"), ("group", "pair of groups"))
@@ -96,7 +96,7 @@ def feature_fragility(
     >>> model = LogisticRegression(max_iter=1000).fit(X, y)
     >>> parts = {"sepal": X.columns[:2], "petal": X.columns[2:]}
     >>> feature_fragility(model, X, y, groups=parts)
-    accuracy lost with each group missing (filled with its mean), from 0.973 with all
+    accuracy lost with each group missing (mean imputation), from 0.973 with all
     <BLANKLINE>
     group   cost
     petal  0.640
@@ -155,7 +155,7 @@ class Fragility(Result):
         Name of the metric.
     kind : {"feature", "group", "pair of features", "pair of groups"}
         What the names stand for.
-    fate : str
+    lost_as : str
         What happens to a lost value: it is missing (NaN); it is replaced by the column
         mean, because the model refuses NaN; or it is replaced by zero.
 
@@ -167,11 +167,11 @@ class Fragility(Result):
     score: float
     scoring: str
     kind: str
-    fate: str = "missing (NaN)"
+    lost_as: str = "missing (NaN)"
 
     def _title(self) -> str:
         return (
-            f"{self.scoring} lost with each {self.kind} {self.fate}, from "
+            f"{self.scoring} lost with each {self.kind} {self.lost_as}, from "
             f"{self.score:.3f} with all"
         )
 

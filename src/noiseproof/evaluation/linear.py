@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -397,17 +397,25 @@ def float_type(values: Any) -> Any:
     return dtype if dtype.kind == "f" else np.dtype(np.float64)
 
 
+def _check_has(model: Any, names: Iterable[str], kind: str) -> None:
+    """Raise an error if a model lacks an attribute of linear models."""
+    lacking = [name for name in names if getattr(model, name, None) is None]
+    if lacking:
+        name = type(model).__name__
+        name = f"A blend ({name})" if name.startswith("Voting") else name
+        raise TypeError(
+            f"{name} is not a linear {kind} (it has no {lacking[0]}). "
+            "PartitionEnsemble can certify any model."
+        )
+
+
 def _weights(model: Any) -> tuple[Array, Array, NDArray[Any]]:
     """Weights and intercepts with a row per class, and the classes."""
     name = type(model).__name__
     if hasattr(model, "fit") and not hasattr(model, "classes_"):
         check_is_fitted(model)
     names = ("coef_", "intercept_", "classes_")
-    if any(getattr(model, part, None) is None for part in names):
-        raise TypeError(
-            f"{name} is not a linear classifier: it has no coef_, intercept_ and "
-            "classes_ after fit."
-        )
+    _check_has(model, names, "classifier")
     coef, intercept, classes = (getattr(model, part) for part in names)
     coef = np.atleast_2d(np.asarray(as_dense(coef), dtype=np.float64))
     b = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
@@ -430,11 +438,7 @@ def _regression_weights(model: Any) -> tuple[Array, float]:
     name = type(model).__name__
     if hasattr(model, "fit") and not hasattr(model, "coef_"):
         check_is_fitted(model)
-    if any(getattr(model, part, None) is None for part in ("coef_", "intercept_")):
-        raise TypeError(
-            f"{name} is not a linear regressor: it has no coef_ and intercept_ after "
-            "fit."
-        )
+    _check_has(model, ("coef_", "intercept_"), "regressor")
     coef = np.asarray(as_dense(model.coef_), dtype=np.float64)
     b = np.asarray(model.intercept_, dtype=np.float64)
     if coef.ndim > 2 or (coef.ndim == 2 and len(coef) != 1) or b.size != 1:

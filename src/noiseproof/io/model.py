@@ -89,7 +89,7 @@ def save(
         Pass the same types to `load`.
     rows : bool, default=True
         Whether the file may contain rows of the training data. Some models keep such
-        rows, for example as support vectors or to fill in missing values.
+        rows, for example as support vectors or to impute missing values.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def load(path: PathLike, *, trusted: Iterable[Any] = ()) -> Any:
     FileFormatError
         A `ValueError`, if the file is not a saved model, is damaged, comes from a newer
         version, contains types that are not trusted, needs far more memory than its
-        size explains, or contains a model whose arrays do not fit together.
+        size suggests, or contains a model whose arrays do not fit together.
 
     {See Also: save, read_notes}
 

@@ -28,12 +28,12 @@ def write_report(
     path: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Summary:
-    """Judge fitted models and write one self-contained HTML page about them.
+    """Evaluate fitted models and write one self-contained HTML page about them.
 
     The page fetches nothing, works without a script, and can be read on a phone, on
-    paper and by keyboard. Certificates, attacks and risk bounds are there for linear
-    classifiers and those that vote; of others the page says why not. In a notebook what
-    is returned shows itself as the page.
+    paper and by keyboard. It has certificates and risk bounds for linear classifiers
+    and for ensembles that vote; for other models it says why there are none. In a
+    notebook the summary is displayed as the page.
 
     Parameters
     ----------

@@ -66,7 +66,9 @@ from noiseproof.report.summary import (
 
 LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
-_PROVEN = "A lost feature reads as zero {}; for a model that votes it is missing."
+_PROVEN = (
+    "A lost feature reads as zero {}. For an ensemble that votes, it is missing (NaN)."
+)
 _SPACES = {
     "input": "A {gone} in the data, before any step of the model.",
     "model": "A {gone} behind the scalers and encoders of the model.",
@@ -200,7 +202,7 @@ class Plan:
 
 @shared_docs
 def gather(models: Any, X: Any, y: Any, plan: Plan | None = None) -> Summary:
-    """Judge fitted models on rows they were not trained on.
+    """Evaluate fitted models on rows they were not trained on.
 
     Parameters
     ----------
@@ -633,7 +635,7 @@ def _budgets(proofs: list[Certificates | str]) -> list[int]:
 
 
 def _data(case: _Case, few: _Case) -> DataSummary:
-    """What the models were judged on."""
+    """The rows that the models were evaluated on."""
     seen = np.unique(few.y, return_counts=True)[1]
     n, d = case.X.shape
     labels, counts = np.unique(case.y, return_counts=True)

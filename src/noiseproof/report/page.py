@@ -175,6 +175,8 @@ def _contents(s: Summary) -> dict[str, Any]:
         ),
         "cut_off": min(min(m.deletion.y) for m in s.models) < FLOOR,
         "columns": _columns(s, metric),
+        "unperturbed": _unperturbed(s),
+        "some_unproven": bool(proven) and len(proven) < len(s.models),
         "recalls": [
             (c, {i: number(s.models[i].recalls[c]) for i in every})
             for c in s.models[0].recalls
@@ -278,10 +280,10 @@ def _verdict(s: Summary, metric: str, chance: str) -> Iterator[str]:
     if len(s.models) == 1:
         (m,) = s.models
         clean, after = number(m.scores[s.scoring]), number(m.deletion.y[half])
-        yield f"{m.name}: {metric} {clean} on clean rows, {after} with {share}."
+        yield f"{m.name}: {metric} {clean} on {_unperturbed(s)}, {after} with {share}."
     else:
         if levels[0] == 0:
-            yield f"On clean rows {_best(s, 0, metric)}."
+            yield f"On {_unperturbed(s)} {_best(s, 0, metric)}."
         if half or levels[0]:
             yield f"With {share} {_best(s, half, metric)}."
         first = s.leaders[0][0]
@@ -296,6 +298,11 @@ def _verdict(s: Summary, metric: str, chance: str) -> Iterator[str]:
     if any(lost):
         who = "it is not" if len(s.models) == 1 else "no model is"
         yield f"{_first_run(levels, lost)}, {who} clearly better than {chance}."
+
+
+def _unperturbed(s: Summary) -> str:
+    """The rows before anything is lost; some values may be missing already."""
+    return "these rows as they are" if s.data.missing else "clean rows"
 
 
 def _first_run(levels: Sequence[float], holds: Sequence[bool]) -> str:
@@ -336,7 +343,7 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
         if name == s.scoring:
             if levels[0] == 0:
                 cells = [(text, i in bold[0]) for i, (text, _) in enumerate(cells)]
-            found.append((f"{metric} on clean rows", cells))
+            found.append((f"{metric} on {_unperturbed(s)}", cells))
             cells = [
                 (number(m.deletion.y[half]), i in bold[half])
                 for i, m in enumerate(s.models)
@@ -352,9 +359,9 @@ def _columns(s: Summary, metric: str) -> list[tuple[str, list[tuple[str, bool]]]
 
 
 def _median(model: ModelSummary) -> str:
-    """What it takes to change half of the predictions."""
+    """What it takes to change half of the predictions; a dash if nothing is proven."""
     if model.certified is None:
-        return "unknown"
+        return "–"
     return (
         "half never can" if model.median_budget is None else short(model.median_budget)
     )
@@ -403,9 +410,9 @@ def _proof_notes(s: Summary) -> Iterator[str]:
     for m in s.models:
         if m.median_changed is not None:
             yield (
-                f"{m.name} is an ensemble that votes, so something is proven about "
-                "wrong values, too: a typical prediction stands until "
-                f"{short(m.median_changed)} features are changed to any values."
+                f"{m.name} is an ensemble that votes, so there is a proof for wrong "
+                "values, too: half of the predictions cannot change unless at least "
+                f"{short(m.median_changed)} features are changed."
             )
     whose: dict[str, list[str]] = {}
     for m in s.models:

@@ -31,7 +31,7 @@ class WorstRow:
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What the models were judged on."""
+    """The rows that the models were evaluated on."""
 
     rows: int
     features: int
@@ -108,14 +108,14 @@ class Summary:
     scoring : str
         Metric of the curves and of the costs.
     data : DataSummary
-        What the models were judged on.
+        The rows that the models were evaluated on.
     models : tuple of ModelSummary
         What was found.
     leaders : tuple of tuples of int
         For each level of the curves the numbers of the best model and of all that
         cannot be told from it, the best first.
     costly : dict of str to tuple of str
-        Features, groups and pairs of groups that cost most, by kind and falling cost.
+        Features, groups and pairs of groups that cost most, by kind, worst first.
     tried : dict of str to int
         How many there are of each kind.
     delta : float

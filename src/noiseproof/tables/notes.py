@@ -18,9 +18,9 @@ _CODES = 10  # a column with at most this many whole numbers may hold codes
 _CLASSES = 10  # a numeric target with more classes than this gets a note
 _EXACT = 2**53  # from here on a float cannot hold every whole number
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_NAMED = re.compile(  # Id, patient_id, PatientID, id_patient, rownames, Unnamed: 0
+_NAMED = re.compile(  # Id, patient_id, PatientNo, id_patient, rownames, Unnamed: 0
     r"(?i:^|[\W_])(?i:ids?|idx|index|key|uuid|guid|nr|no|number)$"
-    r"|(?<=[a-z])I[dD]$"
+    r"|(?<=[a-z])(I[dD]|No|Nr|Number|Key|Index)$"
     r"|(?i:^id[\W_]|^unnamed|^row_?(id|names?|number)$)"
 )
 
@@ -113,7 +113,7 @@ def _findings(
     elif is_number(column):
         yield from _about_numbers(name, there, values)
     else:
-        yield from _about_words(there.astype(str), values)
+        yield from _about_words(name, there.astype(str), values)
 
 
 def _content(column: Any) -> Any:
@@ -147,17 +147,18 @@ def _about_numbers(
         yield "codes", words, "--categorical, if codes"
 
 
-def _about_words(there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
+def _about_words(name: str, there: Any, values: Any) -> Iterator[tuple[str, str, str]]:
     """Findings about a column of text."""
+    named = _nearly_unique(there, values) and _NAMED.search(name)
     numbers, plain = as_numbers(there), as_numbers(there, kindly=False)
     odd = there[plain.isna()]
-    if numbers.notna().mean() >= _MOSTLY:
+    if not named and numbers.notna().mean() >= _MOSTLY:
         words = "read as text, though all values are numbers"
         if len(odd):
             example = repr(odd.iloc[0])
             words = f"read as text: values such as {example} are not plain numbers"
         yield "almost numbers", words, "--coerce"
-    elif there.str.match(_DATE).mean() >= _DIFFERENT:
+    elif not named and there.str.match(_DATE).mean() >= _DIFFERENT:
         yield "dates", "dates, read as text", "--drop, or turn them into numbers"
     elif _nearly_unique(there, values):
         words = "probably an identifier: a different text in almost every row"

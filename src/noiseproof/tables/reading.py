@@ -88,7 +88,7 @@ def read_table(
     first_index: int | None = None,
     strict: bool = True,
 ) -> Table:
-    r"""Read a table from a file. Empty cells become missing values.
+    r"""Read a table from a file. Empty fields become missing values.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def read_table(
     >>> import os, tempfile
     >>> from noiseproof.tables import read_table
     >>> path = os.path.join(tempfile.mkdtemp(), "some.csv")
-    >>> with open(path, "w") as file:
+    >>> with open(path, "w", encoding="utf-8") as file:
     ...     _ = file.write("height,colour,kind\n1.5,red,a\n,blue,b\n")
     >>> table = read_table(path, target="kind")
     >>> table.X
@@ -264,7 +264,7 @@ def _delimiter(source: Callable[[], Any], path: Path) -> str:
 def _check_closed(table: Any, source: Callable[[], Any], path: Path) -> None:
     """Refuse a file in which a quote at the end of a row is never closed.
 
-    All rows after it would be read as the text of one cell.
+    All rows after it would be read as the text of one field.
     """
     last = table.column(table.num_columns - 1)[-1].as_py() if table.num_rows else None
     if not isinstance(last, str) or "\n" not in last:
@@ -277,7 +277,7 @@ def _check_closed(table: Any, source: Callable[[], Any], path: Path) -> None:
         raise TableError(f"{path}: {_UNCLOSED} (row {table.num_rows}).")
 
 
-_UNCLOSED = "a quote that opens a cell is never closed"
+_UNCLOSED = "a quote that opens a field is never closed"
 
 
 def _reason(error: BaseException) -> str:
@@ -289,8 +289,8 @@ def _reason(error: BaseException) -> str:
     wrong = _COLUMNS.search(first)
     if wrong:
         return (
-            f"row {int(wrong[1]) - 1} has {wrong[3]} cells, but there are {wrong[2]} "
-            f"columns; perhaps {_UNCLOSED}, or a cell with a delimiter needs quotes."
+            f"row {int(wrong[1]) - 1} has {wrong[3]} fields, but there are {wrong[2]} "
+            f"columns; perhaps {_UNCLOSED}, or a field with a delimiter needs quotes."
         )
     first = first.removeprefix("CSV parse error: ").split(": invalid value")[0]
     return first if first.endswith(".") else f"{first}."
@@ -375,7 +375,7 @@ def _frame(table: Any, path: Path, strict: bool) -> Any:
                 continue
             raise TableError(
                 f"{path}: column {name!r} holds an infinite value in row {row}; leave "
-                "the cell empty if it is missing."
+                "the field empty if it is missing."
             )
     return frame
 

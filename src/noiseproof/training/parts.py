@@ -43,7 +43,7 @@ class TableParts:
     >>> from noiseproof.training import TableParts, train
     >>> def train_all(client, files):
     ...     parts = TableParts(client, files, partial(read_table, target="y"))
-    ...     found = train(parts.sample.X, parts.sample.y, judged=False)
+    ...     found = train(parts.sample.X, parts.sample.y, cross_validate=False)
     ...     return found.model, parts.fit(found.model)
     """
 

@@ -97,7 +97,8 @@ def portfolio(
     """Make the models that `recommend` compares, unfitted, by name.
 
     How many there are depends on the table and on the perturbation: from 4 linear
-    models for sparse rows up to 16. `recommend` tells which ones are left out, and why.
+    models for sparse rows up to 16. `recommend` adds a blend of some of them, and tells
+    which ones are left out, and why.
 
     Parameters
     ----------

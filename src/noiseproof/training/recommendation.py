@@ -99,7 +99,7 @@ def recommend(
     space: str | None = None,
     n_jobs: int | None = None,
 ) -> Recommendation:
-    """Find the best of up to 16 models for a perturbation that is expected.
+    """Find the best of up to 16 models, or a blend, for an expected perturbation.
 
     Linear models, boosted trees and forests are cross-validated under the perturbation
     (see `noiseproof.evaluation.contest`): as they are, behind imputers, and trained

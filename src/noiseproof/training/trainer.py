@@ -14,6 +14,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from noiseproof._docs import shared_docs
+from noiseproof._numbers import as_printed, as_score
 from noiseproof._private import HasMethods, Interval, validate_parameter_constraints
 from noiseproof.estimators import DropoutLogisticRegression, DropoutRidge
 from noiseproof.evaluation import Contest
@@ -39,7 +40,7 @@ _LEGAL: dict[str, list[Any]] = {
     **LEGAL,
     "estimator": [HasMethods(["fit", "predict"]), None],
     "tune": ["boolean", list, tuple, set, frozenset],
-    "judged": ["boolean"],
+    "cross_validate": ["boolean"],
     "n_repeats": [Interval(Integral, 1, None, closed="left")],
 }
 
@@ -58,7 +59,7 @@ class Training:
         that ignores the features. None if the model was not cross-validated.
     tuning : Contest or None
         The contest that chose the parameters; None if nothing was tuned.
-    unjudged : str
+    not_validated : str
         Why this model has no cross-validated scores, if they were asked for.
 
     {See Also: train}
@@ -67,7 +68,7 @@ class Training:
     model: Pipeline
     contest: Contest | None = None
     tuning: Contest | None = None
-    unjudged: str = ""
+    not_validated: str = ""
 
     def __repr__(self) -> str:
         contest = "" if self.contest is None else repr(self.contest)
@@ -80,20 +81,20 @@ class Training:
         A difference counts if it is larger than two standard errors, which are
         estimated from the differences fold by fold. Empty if there are no scores.
         """
-        if self.unjudged:
-            return f"Not cross-validated: {self.unjudged}"
+        if self.not_validated:
+            return f"Not cross-validated: {self.not_validated}"
         names = self.contest.contenders if self.contest is not None else ()
         plain = next((name for name in names if name in _PLAIN.values()), None)
         if self.contest is None or plain is None:
             return ""
         rows = [names.index(_OWN), names.index(plain)]
-        damaged, both = _compared(*self.contest.damaged[rows])
+        perturbed, both = _compared(*self.contest.perturbed[rows])
         clean, both_clean = _compared(*self.contest.clean[rows])
         told = (
-            f"Compared with {plain}, this model is {damaged} on damaged rows ({both}) "
-            f"and {clean} on clean rows ({both_clean})."
+            f"Compared with {plain}, this model is {perturbed} on perturbed rows "
+            f"({both}) and {clean} on clean rows ({both_clean})."
         )
-        if damaged == _BETTER:
+        if perturbed == _BETTER:
             return told
         return f"{told} Use `recommend` to compare it with other models."
 
@@ -122,10 +123,10 @@ def _compared(own: Any, other: Any) -> tuple[str, str]:
     """How two models compare, by their scores on the same folds; and their scores."""
     gaps = own - other
     error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-    mine, others = np.mean(own).round(3), np.mean(other).round(3)  # as they are shown
+    mine, others = as_printed([np.mean(own), np.mean(other)])
     word = _BETTER if mine > others else _WORSE
     clear = abs(mine - others) > _CLEARLY * error
-    return word if clear else _SAME, f"{mine:.3f} against {others:.3f}"
+    return word if clear else _SAME, f"{as_score(mine)} against {as_score(others)}"
 
 
 @shared_docs
@@ -137,7 +138,7 @@ def train(
     level: float | None = None,
     *,
     tune: bool | Collection[str] = False,
-    judged: bool = True,
+    cross_validate: bool = True,
     groups: Any = None,
     task: str | None = None,
     encoder: Any = None,
@@ -170,7 +171,7 @@ def train(
     tune : bool or collection of str, default=False
         Parameters to choose by cross-validation under the perturbation: "noise", "C"
         and "budget". True means all of these that the estimator has.
-    judged : bool, default=True
+    cross_validate : bool, default=True
         Whether to cross-validate the model.
     {groups}
         The estimator is trained for such failures, through its groups, its noise or its
@@ -209,21 +210,21 @@ def train(
     some = sample(X, y, max_rows, random_state)
     how = {"groups": groups, "cv": cv, "n_repeats": n_repeats}
     how |= {"random_state": random_state, "progress": progress}
-    tuning, contest, unjudged = None, None, ""
+    tuning, contest, not_validated = None, None, ""
     if names:
         contenders = _candidates(pipeline, some[0], names)
         tuning = judge(contenders, *some, perturb, level, **how)
         pipeline = contenders[tuning.best]
     with threads_for(X):
         model = clone(pipeline).fit(X, y).plain()
-    if judged:
+    if cross_validate:
         contenders = {_OWN: pipeline, **_rivals(encoder, task)}
         try:
             contest = judge(contenders, *some, perturb, level, **how)
-            unjudged = contest.failed.get(_OWN, "")
+            not_validated = contest.failed.get(_OWN, "")
         except ValueError as error:
-            unjudged = str(error)
-    return Training(model, contest, tuning, unjudged)
+            not_validated = str(error)
+    return Training(model, contest, tuning, not_validated)
 
 
 def _rivals(encoder: Any, task: str) -> dict[str, Any]:

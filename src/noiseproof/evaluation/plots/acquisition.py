@@ -11,7 +11,7 @@ from noiseproof.evaluation.plots.style import Display, draw
 
 @shared_docs
 class AcquisitionDisplay(Display):
-    """Scores against what is spent to look up missing values, a line for each order.
+    """Plot scores against what is spent on looking up values, a line for each order.
 
     Parameters
     ----------

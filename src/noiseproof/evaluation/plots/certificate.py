@@ -19,7 +19,7 @@ from noiseproof.evaluation.plots.style import Display, draw
 
 @shared_docs
 class CertificateDisplay(Display):
-    """Certified accuracy of one or more models, as steps over the budget.
+    """Plot the certified accuracy of one or more models, as steps over the budget.
 
     Parameters
     ----------

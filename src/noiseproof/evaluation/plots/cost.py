@@ -17,7 +17,7 @@ from noiseproof.evaluation.plots.style import ACCENT, Display, draw, tidy
 
 @shared_docs
 class MissingCostDisplay(Display):
-    """Cost of the missing values of each column, as bars; scores of a series, as lines.
+    """Plot the cost of missing values by column as bars, or a series as lines.
 
     Parameters
     ----------

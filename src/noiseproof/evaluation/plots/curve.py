@@ -13,7 +13,7 @@ from noiseproof.evaluation.plots.style import Display, draw
 
 @shared_docs
 class RobustnessCurveDisplay(Display):
-    """Mean scores of models, a line each, with a band for the interval of the mean.
+    """Plot the mean score of each model as a line, with a band for its interval.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from noiseproof.evaluation.plots.style import ACCENT, QUIET, Display, tidy
 
 @shared_docs
 class FragilityDisplay(Display):
-    """What losing each feature, or group, costs, as horizontal bars.
+    """Plot the cost of losing each feature or group, as horizontal bars.
 
     Parameters
     ----------
