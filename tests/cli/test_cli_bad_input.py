@@ -33,7 +33,7 @@ def said(done, code, words):
         (
             "ragged.csv",
             b"a,kind\n1,2\n1\n",
-            "row 2 has 1 cells",
+            "row 2 has 1 fields",
         ),
         ("hole.csv", b"a,kind\n1,\n1,\n", "is empty in 2 of 2 rows"),
         ("inf.csv", b"a,kind\n1,2\n2,inf\n", "holds an infinite value"),
