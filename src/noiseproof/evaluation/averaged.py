@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,11 @@ class Averaged:
                     return None
                 without, X, targets = found
                 inner = Averaged.of(without)
-                return inner, inner.read(X), targets
+                # X has gone through the steps before `one`, but today's rows have not
+                inside, _ = unwrap(one)
+                before = self.steps[: len(self.steps) - len(inside)]
+                whole = replace(inner, steps=before + inner.steps)
+                return whole, inner.read(X), targets
         members = _members(self.model) if self.classes is not None else []
         kept = [getattr(one, "_kept_aside", lambda: None)() for one in members]
         there = [one for one in kept if one is not None]
@@ -102,7 +106,7 @@ class Averaged:
         ]
         vote = _Vote(models, self.model.weights, self.classes)
         law = first.conditional_
-        return Averaged(vote, law, [], vote), X, self.classes[places]
+        return Averaged(vote, law, self.steps, vote), X, self.classes[places]
 
     def read(self, X: Any) -> Any:
         """Rows as the model gets them, after the steps of its pipeline."""

@@ -231,7 +231,7 @@ def missing_cost(
     groups: Any = None,
     by: Any = None,
     calibration: tuple[Any, Any] | None = None,
-    max_rows: int = 2000,
+    max_rows: int = 1000,
     random_state: Any = 0,
 ) -> MissingCost | MissingCostSeries:
     """Estimate how much missing values lower the score of a batch, without labels.
@@ -278,7 +278,7 @@ def missing_cost(
     calibration : tuple of X and y, default=None
         Labelled rows on which the model was not trained. None means the training rows
         that the model has held out.
-    max_rows : int, default=2000
+    max_rows : int, default=1000
         Maximum number of rows from which costs are estimated, drawn at random. The
         score is always estimated from all rows.
     {any random_state}
@@ -320,20 +320,67 @@ def missing_cost(
     averaged = Averaged.of(model)
     scoring = averaged.scoring(scoring)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    names = averaged.names(averaged.read(X))
+    known = _known(averaged, calibration)
+    if known is not None:
+        averaged = known.averaged
     rows = averaged.read(X)
     if not rows.shape[0]:
         raise ValueError("X has no rows; pass at least one.")
-    return _Batch(averaged, rows, scoring, rng, max_rows).cost(groups, calibration)
+    if known is not None and known.X.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"calibration must have the {rows.shape[1]} columns of X; got "
+            f"{known.X.shape[1]}."
+        )
+    return _Batch(averaged, rows, names, scoring, rng, max_rows).cost(groups, known)
+
+
+class _Known(NamedTuple):
+    """A model, labelled rows that it was not fitted on, and their targets.
+
+    The variance that is due to these rows counts `refitted` times.
+    """
+
+    averaged: Averaged
+    X: Any
+    y: Any
+    refitted: float
+
+
+def _known(averaged: Averaged, calibration: Any) -> _Known | None:
+    """The labelled rows that the user passed, or those that the model has held out.
+
+    In the second case everything is estimated for the model that was fitted without
+    these rows. The probabilities of the other model may be too high, or too low, in
+    another way, which these rows cannot tell.
+    """
+    if calibration is not None:
+        X, y = calibration
+        X, y = averaged.read(X), np.asarray(y)
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                "calibration must have one target for each row; got "
+                f"{X.shape[0]} rows and {len(y)} targets."
+            )
+        return _Known(averaged, X, y, 1.0)
+    found = averaged.kept_aside()
+    return None if found is None else _Known(*found, _REFITTED)
 
 
 class _Batch:
     """One batch of rows, with everything that is computed from it once."""
 
     def __init__(
-        self, averaged: Averaged, X: Any, scoring: str, rng: Any, max_rows: int
+        self,
+        averaged: Averaged,
+        X: Any,
+        names: list[str],
+        scoring: str,
+        rng: Any,
+        max_rows: int,
     ):
         self.averaged, self.X, self.scoring, self.rng = averaged, X, scoring, rng
-        self.names = averaged.names(X)
+        self.names = names
         self.gone = missing_values(X)
         self.n = len(self.gone)
         order = rng.permutation(self.n)[:max_rows]
@@ -341,24 +388,27 @@ class _Batch:
         self.sample = _safe_indexing(X, self.some)
         self.today = Expected(averaged, self.sample, scoring, rng)
         self.drawn, self.risks = self.today.drawn, self.today.risks
-        self.refitted = _REFITTED
+        self.refitted = 1.0
 
-    def cost(self, groups: Any, calibration: Any) -> MissingCost:
+    def cost(self, groups: Any, known: _Known | None) -> MissingCost:
         """Estimate all costs."""
-        known = self._labelled(calibration)
-        labelled = known and Labelled.of(
-            *(known[0], known[1], known[2], self.gone, self.scoring, self.rng)
-        )
+        labelled, before, signs = None, {}, []
+        if known is not None:
+            self.refitted = known.refitted
+            labelled = Labelled.of(
+                *(known.averaged, known.X, known.y),
+                *(self.gone, self.scoring, self.rng),
+            )
+            rates = missing_values(known.X).mean(axis=0).tolist()
+            before = dict(zip(self.names, rates, strict=True))
+            signs = warning_signs(
+                known.averaged.law, self.X, self.names, known.X, self.rng
+            )
         score, complete, cost = self._scores(labelled)
         masked = None if labelled is None else labelled.masked
         costs = PartCosts(self.today, self.gone, masked, self.refitted)
         holes = np.flatnonzero(self.gone.any(axis=0))
         columns = self._costs(costs, {self.names[j]: np.array([j]) for j in holes})
-        signs = list(self._signs(labelled))
-        law, before = None, None
-        if known is not None:
-            law, before = known[0].law, missing_values(known[1])
-            signs += warning_signs(law, self.X, self.names, known[1], self.rng)
         if groups is None:
             groups = self._alike()
         members = self._members(groups)
@@ -369,25 +419,10 @@ class _Batch:
             {name: float(share[self.names.index(name)]) for name in columns},
             self.n,
             self._costs(costs, members),
-            {}
-            if before is None
-            else dict(zip(self.names, before.mean(axis=0).tolist(), strict=True)),
-            tuple(signs),
+            before,
+            (*_signs(labelled), *signs),
             {name: [self.names[j] for j in part] for name, part in members.items()},
         )
-
-    def _labelled(self, calibration: Any) -> tuple[Averaged, Any, Any] | None:
-        """A model, labelled rows that it was not fitted on, and their targets."""
-        if calibration is not None:
-            X, y = calibration
-            X, y, self.refitted = self.averaged.read(X), np.asarray(y), 1.0
-            if len(y) != X.shape[0] or X.shape[1] != self.X.shape[1]:
-                raise ValueError(
-                    "calibration must have the columns of X, and one target for "
-                    f"each row; got the shapes {X.shape} and {y.shape}."
-                )
-            return self.averaged, X, y
-        return self.averaged.kept_aside()
 
     def _scores(self, labelled: Labelled | None) -> tuple[Estimate, Estimate, Estimate]:
         """Score, complete score and cost, with their intervals."""
@@ -464,20 +499,21 @@ class _Batch:
                 parts[str(name)] = found[i]
         return parts
 
-    def _signs(self, labelled: Labelled | None) -> list[str]:
-        found = []
-        if labelled is None:
-            found.append(
-                "Not calibrated: the model has held out no training rows, so nothing "
-                "corrects probabilities that are too high or too low. Pass labelled "
-                "rows as calibration."
-            )
-        elif labelled.cost is None:
-            found.append(
-                "Hardly any labelled row is complete, so the score with nothing "
-                "missing is an extrapolation."
-            )
-        return found
+
+def _signs(labelled: Labelled | None) -> list[str]:
+    """What is wrong with the correction."""
+    if labelled is None:
+        return [
+            "Not calibrated: the model has held out no training rows, so nothing "
+            "corrects probabilities that are too high or too low. Pass labelled "
+            "rows as calibration."
+        ]
+    if labelled.cost is None:
+        return [
+            "Hardly any labelled row is complete, so the score with nothing missing is "
+            "an extrapolation."
+        ]
+    return []
 
 
 def _size(item: tuple[str, Estimate]) -> float:

@@ -17,9 +17,9 @@ from noiseproof.evaluation.corrections import like
 
 Array = NDArray[np.float64]
 
-_TURNS = 3  # in each of which a part of the values still there is hidden and guessed
+_TURNS = 2  # in each of which a part of the values still there is hidden and guessed
 _FEW = 20  # values, of which no mean is told
-_ROWS = 500  # of today that are looked at, and labelled ones
+_ROWS = 400  # of today that are looked at, and labelled ones
 _MOST = 8  # patterns of today that a labelled row gets, if there are few such rows
 _CERTAINLY = 0.01  # probability of a false sign
 _SHIFT = 0.1  # standard deviations, below which a shift does no harm
