@@ -148,20 +148,20 @@ class MissingCost(Result):
             first, one = f"the group {_listed(self.groups[best[0]])}", best[1]
         if costs > 0 and round(one.value, 3) > 0:
             told += f" Those of {first} cost most: {one.value:.3f}."
-        if self._repeated:
+        if self.by_group and self._is_noise:
             told += (
-                " Single columns can stand in for each other, so their order says "
-                "little; see the costs of groups."
+                " Hardly any column costs something for certain, so their order is "
+                "mostly noise. Columns may stand in for each other: see the costs of "
+                "groups."
             )
         doubt = " The estimate is doubtful; see the warnings." if self.warnings else ""
         return f"{told}{doubt}"
 
     @property
-    def _repeated(self) -> bool:
-        """Whether a group certainly costs something, and hardly any column does."""
-        alone = [one.low > 0 for one in self.by_column.values()]
-        groups = any(one.low > 0 for one in self.by_group.values())
-        return groups and len(alone) > 1 and sum(alone) <= _HARDLY_ANY * len(alone)
+    def _is_noise(self) -> bool:
+        """Whether the order of the columns is: hardly any cost is above zero."""
+        certain = [one.low > 0 for one in self.by_column.values()]
+        return len(certain) > 1 and sum(certain) <= _HARDLY_ANY * len(certain)
 
     @property
     def summary(self) -> str:
