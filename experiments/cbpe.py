@@ -1,6 +1,6 @@
 """Accuracy estimated by NannyML's CBPE, in a Python of its own.
 
-NannyML asks for older versions of other packages than this project, so it is run as
+NannyML asks for an older LightGBM than this project, so it is run as
 `python cbpe.py tables.npz estimates.json`, by the Python that has it. For each case i
 the tables are `reference_i` and `probabilities_i`, (n, classes) each, and `labels_i` of
 the reference.

@@ -179,6 +179,17 @@ def test_predictions_name_the_most_valuable_cell(run, place):
             assert values[i, list(rows.columns).index(name)] == pytest.approx(worth)
 
 
+def test_tables_of_the_same_name_are_told_by_their_paths(run, place, tmp_path):
+    for folder in ("monday", "tuesday"):
+        (tmp_path / folder).mkdir()
+        rows = (place / f"{folder}.csv").read_bytes()
+        (tmp_path / folder / "rows.csv").write_bytes(rows)
+    paths = [str(tmp_path / name / "rows.csv") for name in ("monday", "tuesday")]
+    done = run("cost", place / "model.npf", *paths, "--json")
+    assert done.code == 0, done.err
+    assert [one["batch"] for one in json.loads(done.out)] == paths
+
+
 def test_what_cannot_work_is_said_in_a_sentence(run, place, tmp_path):
     model, table = place / "model.npf", place / "tuesday.csv"
     for words, sentence in (
@@ -190,7 +201,18 @@ def test_what_cannot_work_is_said_in_a_sentence(run, place, tmp_path):
         done = run("cost", model, table, *words)
         assert done.code == 1
         assert sentence in done.err
-    assert run("cost", model, table, table).code == 2
+    done = run("cost", model, table, table)
+    assert done.code == 2
+    assert "given twice" in done.err
+    done = run("cost", model, table, "-o", tmp_path / "out.txt")
+    assert done.code == 2
+    assert "neither an HTML page nor a CSV file" in " ".join(done.err.split())
+    assert not (tmp_path / "out.txt").exists()
+    for price in ("NaN", "Infinity", "true", "-1", '"12"'):
+        (tmp_path / "prices.json").write_text(f'{{"iron": {price}}}')
+        done = run("cost", model, table, "--costs", tmp_path / "prices.json")
+        assert done.code == 1
+        assert "with positive prices" in done.err
     plain = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     noiseproof.save(plain, tmp_path / "plain.npf")
     pd.DataFrame({"a": [0.0, 1.0]}).to_csv(tmp_path / "a.csv", index=False)

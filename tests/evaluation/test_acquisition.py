@@ -83,3 +83,8 @@ def test_what_cannot_work_is_said_in_a_sentence(case):
         acquisition_curve(model, Z, X, y, costs={"age": 1.0})
     with pytest.raises(ValueError, match="costs must be positive"):
         acquisition_curve(model, Z, X, y, costs=[0, 1, 1, 1, 1])
+    for price in (np.inf, np.nan):
+        with pytest.raises(ValueError, match="costs must be positive and finite"):
+            acquisition_curve(model, Z, X, y, costs={"x0": price})
+    with pytest.raises(ValueError, match="y has none of the classes of the model"):
+        acquisition_curve(model, Z, X, np.where(y == 1, "yes", "no"))

@@ -94,7 +94,7 @@ def test_gains_are_those_of_enumeration():
         drawn = Drawn(Averaged.of(model), X)
         joint = model.conditional_.joint
         for scoring, loss in (("log_loss", entropy), ("accuracy", errors)):
-            found, _ = gains(drawn, scoring)
+            found, _ = gains(drawn, scoring, drawn.missing)
             for i, row in enumerate(X.to_numpy()):
                 before = loss(model.predict_proba([row]))[0]
                 for j in range(3):
@@ -235,7 +235,7 @@ def test_columns_without_relation_are_worth_next_to_nothing():
     Z = X[:500].copy()
     Z[:, :3] = np.nan
     drawn = Drawn(Averaged.of(model), Z)
-    raw, (told, explained) = gains(drawn, "log_loss")
+    raw, (told, explained) = gains(drawn, "log_loss", drawn.missing)
     share = told.sum(axis=0)[:3] / explained.sum(axis=0)[:3]
     assert share[0] > 0.8
     assert np.all(np.abs(share[1:]) < 0.2)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,6 +11,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -17,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from noiseproof import AverageOverMissing, ConformalRegressor
 from noiseproof.evaluation import missing_cost
+from noiseproof.evaluation.missing_cost import Estimate
 from noiseproof.noise import Missing
 
 
@@ -233,7 +237,7 @@ def test_other_rows_get_a_warning(fitted):
     assert any("not like the training rows" in words for words in found.warnings)
 
 
-def test_columns_never_missing_in_training_get_a_warning():
+def test_columns_never_missing_before_get_a_warning():
     X, y = table(1500)
     gaps = X.copy()
     gaps[::3, 2] = np.nan
@@ -241,9 +245,30 @@ def test_columns_never_missing_in_training_get_a_warning():
     model.fit(gaps[:1000], y[:1000])
     found = missing_cost(model, Missing({1: 0.5}).sample(X[1000:], rng=0))
     assert any(
-        words.startswith("Never missing in training: x1") for words in found.warnings
+        words.startswith("Never missing in the labelled rows: x1.")
+        for words in found.warnings
     )
     assert found.missing_before["x2"] == pytest.approx(1 / 3, abs=0.1)
+    # so rarely that 250 labelled rows are likely to have none
+    rare = Missing({1: 0.01}).sample(X[1000:], rng=0)
+    assert np.isnan(rare[:, 1]).any()
+    assert not any("Never" in one for one in missing_cost(model, rare).warnings)
+
+
+def test_columns_never_missing_together_before_get_a_warning():
+    X, y = table(3000)
+    gaps = X.copy()
+    gaps[::3, 3] = np.nan
+    gaps[1::3, 4] = np.nan
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model.fit(gaps[:1500], y[:1500])
+    words = "Never missing together in the labelled rows: x3 with x4."
+    apart = missing_cost(model, gaps[1500:])
+    assert not any("Never" in one for one in apart.warnings)
+    both = X[1500:].copy()
+    both[:500, 3:] = np.nan
+    together = missing_cost(model, both)
+    assert any(one.startswith(words) for one in together.warnings)
 
 
 def test_models_without_rows_kept_aside_take_labelled_ones():
@@ -409,6 +434,141 @@ def test_what_cannot_work_is_said_in_a_sentence(fitted):
             missing_cost(fitted, nothing, by=by)
     with pytest.raises(ValueError, match="no rows"):
         missing_cost(fitted, X[:0])
+
+
+def test_bad_options_are_refused_in_a_sentence(fitted):
+    X, y = table(100)
+    with pytest.raises(NotFittedError):
+        missing_cost(make_pipeline(StandardScaler(), AverageOverMissing()), X)
+    for max_rows in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="max_rows must be a whole number"):
+            missing_cost(fitted, X, max_rows=max_rows)
+    with pytest.raises(ValueError, match="X must have rows and columns"):
+        missing_cost(fitted, X[0])
+    with pytest.raises(ValueError, match="leave out by"):
+        missing_cost(fitted, {"a": X}, by=np.zeros(100))
+    with pytest.raises(ValueError, match="batches of the same name: 1, '1'"):
+        missing_cost(fitted, {1: X, "1": X})
+    with pytest.raises(ValueError, match="The batch tuesday has no rows"):
+        missing_cost(fitted, {"monday": X, "tuesday": X[:0]})
+    with pytest.raises(ValueError, match="Two groups have the name '1'"):
+        missing_cost(fitted, Missing(0.5).sample(X, rng=0), groups={1: [0], "1": [1]})
+    with pytest.raises(TypeError, match="calibration must be a pair"):
+        missing_cost(fitted, X, calibration=X)
+    for calibration, words in (
+        ((X[:0], y[:0]), "calibration has no rows"),
+        ((X, y[:50]), "100 rows and 50 targets"),
+        ((X[:, :4], y), "calibration must have the 5 columns of X|features"),
+        ((X, np.where(y, 1.0, np.nan)), "y has .* missing values"),
+        ((X, np.where(y, "1", "0")), "none of the classes of the model, such as 0"),
+        ((X, y[:, None]), "y must have one dimension"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            missing_cost(fitted, X, calibration=calibration)
+    regressor = AverageOverMissing(LinearRegression(), "donors").fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="y must be numbers for a regressor"):
+        missing_cost(regressor, X, calibration=(X, np.full(100, "high")))
+
+
+def test_groups_keep_their_names_and_none_is_lost(fitted):
+    Z = Missing(0.5).sample(table(300, seed=2)[0], rng=0)
+    found = missing_cost(fitted, Z, groups=[["x0", "x1"], ["x0", "x2"]])
+    assert found.groups == {
+        "x0 and 1 more": ["x0", "x1"],
+        "x0, x2": ["x0", "x2"],
+    }
+    labels = np.array(["north", "south", "north", "south", "east"])
+    for given in (labels, labels.tolist()):
+        found = missing_cost(fitted, Z, groups=given)
+        assert found.groups == {
+            "north": ["x0", "x2"],
+            "south": ["x1", "x3"],
+            "east": ["x4"],
+        }
+
+
+def test_few_rows_are_grouped_as_many_are():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(1200, 3))
+    X = np.repeat(base, 2, axis=1) + 0.3 * rng.normal(size=(1200, 6))
+    y = (base.sum(axis=1) > 0).astype(int)
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model.fit(X[:1000], y[:1000])
+    Z = X[1000:1005].copy()
+    Z[0] = np.nan
+    pairs = [["x0", "x1"], ["x2", "x3"], ["x4", "x5"]]
+    assert sorted(missing_cost(model, Z).groups.values()) == pairs
+    model.set_params(n_calibration=0).fit(X[:1000], y[:1000])
+    assert missing_cost(model, Z).groups == {}  # five rows tell nothing
+
+
+def test_the_cost_is_the_difference_of_the_scores():
+    X, y = load_breast_cancer(return_X_y=True)
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int)  # complete rows are always right
+    model = AverageOverMissing(RandomForestClassifier(20, random_state=0), "donors")
+    model.set_params(random_state=0).fit(X[:300], y[:300])
+    for rate in (0.2, 0.5, 0.8):
+        found = missing_cost(model, Missing(rate).sample(X[300:], rng=0))
+        gap = found.complete_score.value - found.score.value
+        assert found.cost.value == pytest.approx(gap, abs=1e-12)
+        assert found.cost.low <= gap <= found.cost.high
+        assert 0.0 <= found.score.low <= found.complete_score.high <= 1.0
+
+
+def test_columns_that_repeat_each_other_are_said_to():
+    """Six copies of one column, of which each alone is worth next to nothing."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(2000, 1))
+    X = base + 0.3 * rng.normal(size=(2000, 6))
+    y = (base[:, 0] + 0.5 * rng.normal(size=2000) > 0).astype(int)
+    model = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model.fit(X[:1000], y[:1000])
+    Z = Missing(0.5).sample(X[1000:], rng=0)
+    found = missing_cost(model, Z)
+    words = "their order is mostly noise. Columns may stand in for each other"
+    assert [len(names) for names in found.groups.values()] == [6]
+    assert words in found.verdict
+    assert found.warnings == ()
+    assert "doubtful" not in found.verdict
+    assert words not in missing_cost(model, Z, groups=[]).verdict  # nothing to see
+    alone = found.by_column | {"x0": Estimate(0.1, 0.05, 0.15)}
+    assert words not in replace(found, by_column=alone).verdict
+    group = {name: Estimate(0.2, 0.1, 0.3) for name in found.by_group}
+    told = replace(found, by_group=group, cost=Estimate(0.2, 0.1, 0.3)).verdict
+    assert "Those of the group x0, x1, x2 and 3 more cost most: 0.200." in told
+
+
+def test_pipelines_keep_the_names_of_columns():
+    X, y = table(600)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    averaged = AverageOverMissing(LogisticRegression(), "donors", random_state=0)
+    model = make_pipeline(StandardScaler(), averaged).fit(frame[:400], y[:400])
+    Z = Missing(0.5).sample(frame[400:], rng=0)
+    assert set(missing_cost(model, Z).by_column) == set("abcde")
+    found = missing_cost(model, Z, groups={"first": ["a", "b"]})
+    assert found.groups == {"first": ["a", "b"]}
+
+
+def test_a_model_behind_a_pipeline_is_judged_on_rows_of_its_own_scale():
+    """The fit without the labelled rows has a scaler of its own."""
+    X, _ = table(1600)
+    y = X @ [2.0, -1.0, 0, 0, 0]
+    averaged = AverageOverMissing(LinearRegression(), "donors", n_calibration=0)
+    inner = make_pipeline(StandardScaler(), averaged)
+    model = make_pipeline(StandardScaler(), ConformalRegressor(inner, random_state=0))
+    model.fit(100 * X[:1000] + 7, y[:1000])
+    Z = Missing(0.4).sample(X[1000:], rng=0)
+    found = missing_cost(model, 100 * Z + 7)
+    true = np.mean((model.predict(100 * Z + 7) - y[1000:]) ** 2)
+    assert found.score.low <= true <= found.score.high
+    assert found.score.value == pytest.approx(true, rel=0.2)
+
+
+def test_hours_are_told_without_seconds(fitted):
+    Z = Missing(0.5).sample(table(60, seed=3)[0], rng=0)
+    hours = np.datetime64("2024-01-01T00", "us") + np.arange(60) // 20 * 3600 * 10**6
+    found = missing_cost(fitted, Z, by=hours)
+    assert list(found.batches) == [f"2024-01-01T0{i}:00" for i in range(3)]
 
 
 def test_votes_and_conformal_regressors_are_calibrated_too():

@@ -240,9 +240,8 @@ def test_metrics_tell_what_missing_values_cost(served, monkeypatch):
         part = part.where(part.notna(), None).to_dict("records")
         assert client.post("/predict", json=part).status_code == 200
     found = _gauges(client)
-    # whole requests, as few as hold the window
-    assert found["noiseproof_window_rows"] == 120
-    last = served.read(gone[-120:]).X.reset_index(drop=True)
+    assert found["noiseproof_window_rows"] == 100
+    last = served.read(gone[-100:]).X.reset_index(drop=True)
     expected = missing_cost(served.model, last)
     assert found['noiseproof_estimated_score{scoring="accuracy"}'] == pytest.approx(
         expected.score.value

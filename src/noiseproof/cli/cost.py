@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,6 +94,7 @@ def cost(
     from noiseproof.evaluation import missing_cost
 
     check_output(output, model, *data, groups, costs, calibration)
+    _check_kind(output)
     if costs is not None and (by is not None or len(data) > 1):
         _check_has_columns(output)
     prices, sensors = _prices(costs), read_groups(groups)
@@ -127,6 +129,14 @@ def cost(
             f"Alarm: missing values cost {cost:.3f}, which is more than {fail_above:g}."
         )
         raise typer.Exit(_ALARM)
+
+
+def _check_kind(output: Path | None) -> None:
+    """Raise an error if a file's name asks for neither HTML nor CSV."""
+    if output is not None and output.suffix not in ("", ".html", ".htm", ".csv"):
+        raise typer.BadParameter(
+            f"{output} is neither an HTML page nor a CSV file; write to .html or .csv."
+        )
 
 
 def _check_has_columns(output: Path | None) -> None:
@@ -175,7 +185,7 @@ def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
 
     if by is not None and len(paths) > 1:
         raise typer.BadParameter("--by splits one table; pass a single table.")
-    found, labels = {}, None
+    tables, labels = [], None
     for path in paths:
         X = read_raw([saved], path).X
         if by is not None:
@@ -194,10 +204,14 @@ def _batches(saved: Any, paths: list[Path], by: str | None, target: Any) -> Any:
             arrived = saved.served.read(X)
             show_notes([n for n in arrived.notes if n.kind != "missing"])
             X = arrived.X
-        found[path.name] = X
-    if len(found) < len(paths):
-        raise typer.BadParameter("Two tables have the same file name; rename one.")
-    return (found if len(paths) > 1 else found[paths[0].name]), labels
+        tables.append(X)
+    names = [path.name for path in paths]
+    if len(set(names)) < len(names):
+        names = list(map(str, paths))
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("A table is given twice; pass each of them once.")
+    found = dict(zip(names, tables, strict=True))
+    return (found if len(paths) > 1 else tables[0]), labels
 
 
 def _labelled(saved: Any, path: Path, target: str | None) -> tuple[Any, Any]:
@@ -215,14 +229,20 @@ def _prices(path: Path | None) -> dict[str, float]:
         return {}
     try:
         pairs = json_format.loads(path.read_text(encoding="utf-8")).items()
-        prices = {str(name): float(price) for name, price in pairs}
-    except (ValueError, TypeError, AttributeError):
+        prices = {str(name): _price(price) for name, price in pairs}
+    except (ValueError, AttributeError):
         prices = {"": 0.0}
     if any(price <= 0 for price in prices.values()):
         raise ValueError(
             f'{path} must contain JSON such as {{"iron": 12.5}}, with positive prices.'
         )
     return prices
+
+
+def _price(given: Any) -> float:
+    """A number of the JSON file; zero for anything else, which is no price."""
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if number and isfinite(given) else 0.0
 
 
 def _rates_in_training(saved: Any, found: Any) -> dict[str, float]:

@@ -165,7 +165,7 @@ def acquisition_curve(
     """
     averaged = Averaged.of(model)
     scoring = averaged.scoring(scoring)
-    whole, y = averaged.read(X_complete), np.asarray(y)
+    whole, y = averaged.read(X_complete), averaged.targets(y)
     missing = missing_values(averaged.read(X))
     if missing.shape != whole.shape or y.shape != (len(missing),):
         raise ValueError(
@@ -176,7 +176,7 @@ def acquisition_curve(
         raise ValueError("X_complete has missing values; pass the true values instead.")
     if not missing.any():
         raise ValueError("X has no missing values, so there is nothing to find out.")
-    prices = _prices(costs, averaged.names(whole))
+    prices = _prices(costs, averaged.names(X_complete))
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     shop = _Shop(averaged, whole, y, missing, prices, scoring)
     steps = np.linspace(0.0, shop.total, n_steps + 1)[1:]
@@ -206,9 +206,11 @@ def _prices(costs: Any, names: list[str]) -> Array:
             raise ValueError(f"costs names {unknown[0]!r}, which is not a column of X.")
         costs = [costs.get(name, 1.0) for name in names]
     prices = np.asarray(costs, dtype=np.float64)
-    if prices.shape != (len(names),) or not (prices > 0).all():
+    good = prices.shape == (len(names),) and np.isfinite(prices).all()
+    if not (good and (prices > 0).all()):
         raise ValueError(
-            f"costs must be positive numbers, one for each of the {len(names)} columns."
+            "costs must be positive and finite, one for each of the "
+            f"{len(names)} columns."
         )
     return prices
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from noiseproof._pipelines import Steps, transform, unwrap
 from noiseproof._rows import density
@@ -47,6 +48,8 @@ class Averaged:
             if hasattr(law, "draws"):
                 break
         else:
+            if isinstance(last, BaseEstimator):
+                check_is_fitted(last)
             raise TypeError(
                 f"{type(last).__name__} does not average over missing values, so their "
                 "cost cannot be estimated. Wrap the model, and fit the wrapper on the "
@@ -85,7 +88,11 @@ class Averaged:
                     return None
                 without, X, targets = found
                 inner = Averaged.of(without)
-                return inner, inner.read(X), targets
+                # X has gone through the steps before `one`, but today's rows have not
+                inside, _ = unwrap(one)
+                before = self.steps[: len(self.steps) - len(inside)]
+                whole = replace(inner, steps=before + inner.steps)
+                return whole, inner.read(X), targets
         members = _members(self.model) if self.classes is not None else []
         kept = [getattr(one, "_kept_aside", lambda: None)() for one in members]
         there = [one for one in kept if one is not None]
@@ -102,7 +109,7 @@ class Averaged:
         ]
         vote = _Vote(models, self.model.weights, self.classes)
         law = first.conditional_
-        return Averaged(vote, law, [], vote), X, self.classes[places]
+        return Averaged(vote, law, self.steps, vote), X, self.classes[places]
 
     def read(self, X: Any) -> Any:
         """Rows as the model gets them, after the steps of its pipeline."""
@@ -111,12 +118,45 @@ class Averaged:
                 "X is a sparse matrix, in which missing values cannot be told from "
                 "zeros; pass a dense array or a data frame with NaN."
             )
+        shape = np.shape(X)
+        if len(shape) != 2:
+            raise ValueError(
+                f"X must have rows and columns; got the shape {shape}. A single row "
+                "has the shape (1, n_features)."
+            )
         X = transform(self.steps, X)
         return X if hasattr(X, "columns") else np.asarray(X)
 
     def names(self, X: Any) -> list[str]:
-        """Names of the columns."""
-        return [str(name) for name in feature_names(self.model, X)]
+        """Names of the columns after the steps, as these tell them."""
+        names = feature_names(self.steps[0][1] if self.steps else self.model, X)
+        try:
+            for _, step in self.steps:
+                names = list(step.get_feature_names_out(names))
+        except (AttributeError, ValueError):  # a step that does not tell
+            names = feature_names(self.model, self.read(X))
+        return [str(name) for name in names]
+
+    def targets(self, y: Any) -> NDArray[Any]:
+        """Read targets, and refuse those that the model cannot have."""
+        y = np.asarray(y)
+        if y.ndim != 1:
+            raise ValueError(f"y must have one dimension; got the shape {y.shape}.")
+        values = y.tolist()
+        if missing := sum(value is None or value != value for value in values):
+            raise ValueError(f"y has {missing:,} missing values; leave out these rows.")
+        if self.classes is None:
+            try:
+                return y.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError("y must be numbers for a regressor.") from None
+        classes = self.classes.tolist()
+        if values and not set(values) & set(classes):
+            raise ValueError(
+                f"y has none of the classes of the model, such as {classes[0]!r}; got "
+                f"{values[0]!r}."
+            )
+        return y
 
     def answers(self, X: Any) -> Array:
         """Probabilities (n, k), or predictions (n, 1)."""

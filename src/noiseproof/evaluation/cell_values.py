@@ -91,13 +91,14 @@ def row_values(averaged: Averaged, X: Any, scoring: str) -> Array:
     linear = linear_gains(averaged, X, scoring)
     if linear is not None:
         return linear
-    raw, share = gains(Drawn(averaged, X), scoring)
+    drawn = Drawn(averaged, X)
+    raw, share = gains(drawn, scoring, drawn.missing)
     share = np.clip(share[0] / np.maximum(share[1], 1e-300), 0.0, 1.0)
     return np.maximum(raw * share, 0.0)
 
 
-def gains(drawn: Drawn, scoring: str) -> tuple[Array, Array]:
-    """How far the loss falls for each missing cell (n, d), chance included.
+def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """How far the loss falls for each missing value that is asked for, chance included.
 
     And the two sums of squares (2, n, d) whose quotient is the share that is not due to
     chance: how much the averages vary with the value of the cell, less what they would
@@ -105,11 +106,11 @@ def gains(drawn: Drawn, scoring: str) -> tuple[Array, Array]:
     """
     P, w = drawn.answers, drawn.weights
     wide = max(int(w.shape[1]), int(P.shape[-1]))
-    n, d = drawn.missing.shape
+    n, d = asked.shape
     raw, spread = np.full((n, d), np.nan), np.full((2, n, d), np.nan)
     step = max(1, _BLOCK // wide**2)
     for j in range(d):
-        rows = np.flatnonzero(drawn.missing[:, j])
+        rows = np.flatnonzero(asked[:, j])
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             smoother = _agreement(drawn.codes[part, :, j], w[part], drawn.is_number[j])

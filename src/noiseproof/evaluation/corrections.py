@@ -89,26 +89,26 @@ class Labelled:
         cls, averaged: Averaged, X: Any, y: Any, gone: Any, scoring: str, rng: Any
     ) -> Labelled:
         """Remove from labelled rows what today's rows miss, and compare the losses."""
-        own = missing_values(X)
+        own, y = missing_values(X), np.asarray(y)
         n = len(own)
         repeats = int(np.clip(-(-_MASKED // n), 1, _MOST))
-        expected, found = np.empty((2, n, repeats))
-        for i in range(repeats):
-            missing = own | like(own, gone, rng)
-            rows = without(X, missing)
-            answers = averaged.answers(rows)
-            found[:, i] = losses(answers, y, averaged.classes, scoring)
-            expected[:, i] = today_risks(averaged, rows, answers, scoring)
+        places = np.tile(np.arange(n), repeats + 1)  # the last time as they are
+        missing = [*(own | like(own, gone, rng) for _ in range(repeats)), own]
+        rows = without(_safe_indexing(X, places), np.concatenate(missing))
+        answers = averaged.answers(rows)
+        actual = losses(answers, y[places], averaged.classes, scoring)
+        changed = _safe_indexing(rows, np.arange(repeats * n))
+        risks = today_risks(averaged, changed, answers[:-n], scoring)
+        found, expected = (part.reshape(-1, n).T for part in (actual[:-n], risks))
+        last = _safe_indexing(changed, np.arange((repeats - 1) * n, repeats * n))
+        masked = Masked(averaged, X, y, own, missing[-2], last, found[:, -1])
         today = Correction(expected, found, of_squares=scoring == "squared_error")
-        masked = Masked(averaged, X, np.asarray(y), own, missing, rows, found[:, -1])
         whole = np.asarray(~own.any(axis=1))
         if whole.sum() < min(_FEW, n):
             return cls(today, None, whole, masked)
-        answers = averaged.answers(_safe_indexing(X, np.flatnonzero(whole)))
-        then = whole_risks(answers, scoring)[:, None]
-        true = losses(answers, np.asarray(y)[whole], averaged.classes, scoring)
-        gap = expected[whole] - then, found[whole] - true[:, None]
-        return cls(today, Correction(*gap, of_squares=False), whole, masked)
+        then = whole_risks(answers[-n:], scoring)[:, None]
+        more, worse = (expected - then)[whole], (found - actual[-n:, None])[whole]
+        return cls(today, Correction(more, worse, of_squares=False), whole, masked)
 
     def estimates(self, today: float, complete: float) -> Array:
         """Corrected losses: as rows are, with nothing missing, and the difference.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from noiseproof._charts import Chart, Line, Series
 from noiseproof._conformal import missing_values
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
-from noiseproof.evaluation.averaged import Averaged
+from noiseproof.evaluation.averaged import Averaged, codes_of
 from noiseproof.evaluation.corrections import (
     WIDTH,
     Labelled,
@@ -31,6 +32,8 @@ from noiseproof.groups import Groups
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
+_HARDLY_ANY = 0.1  # of the columns
+_ENOUGH = 50  # rows that tell which columns are alike
 _ALIKE = 0.6  # mean correlation of columns that stand for each other
 # The rows kept aside judge another fit of the model, which was fitted on three times as
 # many rows or more: their variance grows by the quotient (Nadeau and Bengio 2003).
@@ -38,6 +41,7 @@ _REFITTED = 4 / 3
 _PERIODS = 40  # of a series, at most
 _ENDS = ("low", "high")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d([ T]00:00(:00(\.0+)?)?([+-]\d\d:\d\d)?)?")
+_MINUTE = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d):00(\.0+)?")
 _NAMES = {
     "accuracy": "accuracy",
     "log_loss": "log-loss",
@@ -134,25 +138,37 @@ class MissingCost(Result):
         """The result in a few words."""
         name, costs = _NAMES[self.scoring], self.cost.value
         if not self.by_column:
-            return f"No value is missing in {self.n_rows:,} rows."
+            return f"No value is missing in {_rows(self.n_rows)}."
         unit = (
             "" if self.scoring != "accuracy" else f" of {self.complete_score.value:.3f}"
         )
         told = f"Missing values cost {costs:.3f}{unit} {name}."
         first, one = next(iter(self.by_column.items()))
         if self.by_group and (best := max(self.by_group.items(), key=_size))[1] > one:
-            first, one = f"the group {', '.join(self.groups[best[0]])}", best[1]
-        if one.value > 0 and costs > 0:
+            first, one = f"the group {_listed(self.groups[best[0]])}", best[1]
+        if costs > 0 and round(one.value, 3) > 0:
             told += f" Those of {first} cost most: {one.value:.3f}."
+        if self.by_group and self._is_noise:
+            told += (
+                " Hardly any column costs something for certain, so their order is "
+                "mostly noise. Columns may stand in for each other: see the costs of "
+                "groups."
+            )
         doubt = " The estimate is doubtful; see the warnings." if self.warnings else ""
         return f"{told}{doubt}"
+
+    @property
+    def _is_noise(self) -> bool:
+        """Whether the order of the columns is: hardly any cost is above zero."""
+        certain = [one.low > 0 for one in self.by_column.values()]
+        return len(certain) > 1 and sum(certain) <= _HARDLY_ANY * len(certain)
 
     @property
     def summary(self) -> str:
         """The estimated scores and their difference, with intervals, in one line."""
         name = _NAMES[self.scoring]
         return (
-            f"Estimated {name} of {self.n_rows:,} rows: {self.score:.3f}; with nothing "
+            f"Estimated {name} of {_rows(self.n_rows)}: {self.score:.3f}; with nothing "
             f"missing {self.complete_score:.3f}; cost {self.cost:.3f}"
         )
 
@@ -166,7 +182,7 @@ class MissingCost(Result):
             "missing": [self.missing[name] for name in columns],
         }
         if self.missing_before:
-            found["in training"] = [self.missing_before[name] for name in columns]
+            found["in labelled rows"] = [self.missing_before[name] for name in columns]
         ends = np.array(list(columns.values())).reshape(-1, 3).T
         found |= dict(zip(("cost", "low", "high"), ends, strict=True))
         return found | {"worth": list(self.worth.values())}
@@ -231,7 +247,7 @@ def missing_cost(
     groups: Any = None,
     by: Any = None,
     calibration: tuple[Any, Any] | None = None,
-    max_rows: int = 2000,
+    max_rows: int = 1000,
     random_state: Any = 0,
 ) -> MissingCost | MissingCostSeries:
     """Estimate how much missing values lower the score of a batch, without labels.
@@ -278,7 +294,7 @@ def missing_cost(
     calibration : tuple of X and y, default=None
         Labelled rows on which the model was not trained. None means the training rows
         that the model has held out.
-    max_rows : int, default=2000
+    max_rows : int, default=1000
         Maximum number of rows from which costs are estimated, drawn at random. The
         score is always estimated from all rows.
     {any random_state}
@@ -309,6 +325,10 @@ def missing_cost(
     >>> found.cost.low < found.complete_score.value - found.score.value
     True
     """
+    if not isinstance(max_rows, Integral) or max_rows < 1:
+        raise ValueError(
+            f"max_rows must be a whole number of at least 1; got {max_rows!r}."
+        )
     batches = _batches(model, X, by)
     if batches is not None:
         if not batches:
@@ -320,20 +340,71 @@ def missing_cost(
     averaged = Averaged.of(model)
     scoring = averaged.scoring(scoring)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    rows = averaged.read(X)
-    if not rows.shape[0]:
+    if not averaged.read(X).shape[0]:
         raise ValueError("X has no rows; pass at least one.")
-    return _Batch(averaged, rows, scoring, rng, max_rows).cost(groups, calibration)
+    names, known = averaged.names(X), _known(averaged, calibration)
+    if known is not None:
+        averaged = known.averaged
+    rows = averaged.read(X)
+    if known is not None and known.X.shape[1] != rows.shape[1]:
+        raise ValueError(
+            f"calibration must have the {rows.shape[1]} columns of X; got "
+            f"{known.X.shape[1]}."
+        )
+    return _Batch(averaged, rows, names, scoring, rng, max_rows).cost(groups, known)
+
+
+class _Known(NamedTuple):
+    """A model, labelled rows that it was not fitted on, and their targets.
+
+    The variance that is due to these rows counts `refitted` times.
+    """
+
+    averaged: Averaged
+    X: Any
+    y: Any
+    refitted: float
+
+
+def _known(averaged: Averaged, calibration: Any) -> _Known | None:
+    """The labelled rows that the user passed, or those that the model has held out.
+
+    In the second case everything is estimated for the model that was fitted without
+    these rows. The probabilities of the other model may be too high, or too low, in
+    another way, which these rows cannot tell.
+    """
+    if calibration is not None:
+        if not isinstance(calibration, tuple | list) or len(calibration) != 2:
+            raise TypeError(
+                "calibration must be a pair: labelled rows and their targets, (X, y)."
+            )
+        X, y = averaged.read(calibration[0]), averaged.targets(calibration[1])
+        if not len(y):
+            raise ValueError("calibration has no rows; pass some, or leave it out.")
+        if len(y) != X.shape[0]:
+            raise ValueError(
+                "calibration must have one target for each row; got "
+                f"{X.shape[0]} rows and {len(y)} targets."
+            )
+        return _Known(averaged, X, y, 1.0)
+    found = averaged.kept_aside()
+    return None if found is None else _Known(*found, _REFITTED)
 
 
 class _Batch:
     """One batch of rows, with everything that is computed from it once."""
 
     def __init__(
-        self, averaged: Averaged, X: Any, scoring: str, rng: Any, max_rows: int
+        self,
+        averaged: Averaged,
+        X: Any,
+        names: list[str],
+        scoring: str,
+        rng: Any,
+        max_rows: int,
     ):
         self.averaged, self.X, self.scoring, self.rng = averaged, X, scoring, rng
-        self.names = averaged.names(X)
+        self.names = names
         self.gone = missing_values(X)
         self.n = len(self.gone)
         order = rng.permutation(self.n)[:max_rows]
@@ -341,26 +412,29 @@ class _Batch:
         self.sample = _safe_indexing(X, self.some)
         self.today = Expected(averaged, self.sample, scoring, rng)
         self.drawn, self.risks = self.today.drawn, self.today.risks
-        self.refitted = _REFITTED
+        self.refitted = 1.0
 
-    def cost(self, groups: Any, calibration: Any) -> MissingCost:
+    def cost(self, groups: Any, known: _Known | None) -> MissingCost:
         """Estimate all costs."""
-        known = self._labelled(calibration)
-        labelled = known and Labelled.of(
-            *(known[0], known[1], known[2], self.gone, self.scoring, self.rng)
-        )
+        labelled, before, signs = None, {}, []
+        if known is not None:
+            self.refitted = known.refitted
+            labelled = Labelled.of(
+                *(known.averaged, known.X, known.y),
+                *(self.gone, self.scoring, self.rng),
+            )
+            rates = missing_values(known.X).mean(axis=0).tolist()
+            before = dict(zip(self.names, rates, strict=True))
+            signs = warning_signs(
+                known.averaged.law, self.X, self.names, known.X, self.rng
+            )
         score, complete, cost = self._scores(labelled)
         masked = None if labelled is None else labelled.masked
         costs = PartCosts(self.today, self.gone, masked, self.refitted)
         holes = np.flatnonzero(self.gone.any(axis=0))
         columns = self._costs(costs, {self.names[j]: np.array([j]) for j in holes})
-        signs = list(self._signs(labelled))
-        law, before = None, None
-        if known is not None:
-            law, before = known[0].law, missing_values(known[1])
-            signs += warning_signs(law, self.X, self.names, known[1], self.rng)
         if groups is None:
-            groups = self._alike()
+            groups = self._alike(known)
         members = self._members(groups)
         share = self.gone.mean(axis=0)
         return MissingCost(
@@ -369,25 +443,10 @@ class _Batch:
             {name: float(share[self.names.index(name)]) for name in columns},
             self.n,
             self._costs(costs, members),
-            {}
-            if before is None
-            else dict(zip(self.names, before.mean(axis=0).tolist(), strict=True)),
-            tuple(signs),
+            before,
+            (*_signs(labelled), *signs),
             {name: [self.names[j] for j in part] for name, part in members.items()},
         )
-
-    def _labelled(self, calibration: Any) -> tuple[Averaged, Any, Any] | None:
-        """A model, labelled rows that it was not fitted on, and their targets."""
-        if calibration is not None:
-            X, y = calibration
-            X, y, self.refitted = self.averaged.read(X), np.asarray(y), 1.0
-            if len(y) != X.shape[0] or X.shape[1] != self.X.shape[1]:
-                raise ValueError(
-                    "calibration must have the columns of X, and one target for "
-                    f"each row; got the shapes {X.shape} and {y.shape}."
-                )
-            return self.averaged, X, y
-        return self.averaged.kept_aside()
 
     def _scores(self, labelled: Labelled | None) -> tuple[Estimate, Estimate, Estimate]:
         """Score, complete score and cost, with their intervals."""
@@ -418,8 +477,12 @@ class _Batch:
             values[2], reach[2] = 0.0, 0.0
             values[1], reach[1] = values[0], reach[0]
         ends = np.stack([values, values - reach, values + reach], axis=1)
+        ends[:2] = np.clip(ends[:2], 0.0, 1.0 if self.scoring == "accuracy" else None)
+        if not np.isnan(values[0]):  # the cost is the difference of what is shown
+            ends[2, 0] = ends[0, 0] - ends[1, 0]
+            ends[2, 1:] = np.fmin(ends[2, 0], ends[2, 1]), np.fmax(*ends[2, ::2])
         if self.scoring == "accuracy":
-            ends[:2] = np.clip(1.0 - ends[:2][:, [0, 2, 1]], 0.0, 1.0)
+            ends[:2] = 1.0 - ends[:2][:, [0, 2, 1]]
         score, full, cost = (Estimate(*row) for row in ends.tolist())
         return score, full, cost
 
@@ -434,13 +497,20 @@ class _Batch:
         found = {name: Estimate(*row) for name, row in zip(parts, ends, strict=True)}
         return dict(sorted(found.items(), key=lambda item: -item[1].value))
 
-    def _alike(self) -> list[list[int]]:
-        """Groups of correlated columns, which can replace each other."""
-        drawn = self.drawn
-        codes = drawn.codes[:, 0]
+    def _alike(self, known: _Known | None) -> list[list[int]]:
+        """Groups of correlated columns, which can replace each other.
+
+        Correlations are those of labelled rows, or else of today's rows with drawn
+        values.
+        """
+        law, codes = self.averaged.law, self.drawn.codes[:, 0]
+        if known is not None:
+            codes = codes_of(law, law.draws(known.X, 1).rows)
+        if len(codes) < _ENOUGH:
+            return []
         spread = np.ptp(codes, axis=0)  # exactly zero for constants
         gone = self.gone.any(axis=0)
-        usable = np.flatnonzero((spread > 0) & drawn.is_number & gone)
+        usable = np.flatnonzero((spread > 0) & self.drawn.is_number & gone)
         if len(usable) < 2:
             return []
         away = 1.0 - np.abs(np.corrcoef(codes[:, usable].T))
@@ -450,45 +520,64 @@ class _Batch:
         parts = [usable[label == one] for one in np.unique(label)]
         return [part.tolist() for part in parts if len(part) > 1]
 
-    def _members(self, groups: Any) -> dict[str, NDArray[np.intp]]:
-        """Columns of each group."""
-        if groups is None or (isinstance(groups, Sequence) and not len(groups)):
+    def _members(self, groups: Any) -> dict[str, Columns]:
+        """Columns of each group of which something is missing.
+
+        Groups without a name are named after their first column, or after all of them
+        if that name is taken.
+        """
+        if isinstance(groups, Sequence) and not len(groups):
             return {}
         found = Groups.read(groups, self.names)
-        parts = {}
-        for i, name in enumerate(found.names):
-            first, more = self.names[found[i][0]], len(found[i]) - 1
-            if not isinstance(groups, Mapping):
-                name = f"{first} and {more} more" if more else first
-            if self.gone[:, found[i]].any():
-                parts[str(name)] = found[i]
+        unnamed = isinstance(groups, Sequence) and not isinstance(groups[0], str)
+        unnamed = unnamed and np.ndim(groups[0]) == 1
+        parts: dict[str, Columns] = {}
+        for i, label in enumerate(found.names):
+            columns = [self.names[j] for j in found[i]]
+            name = _listed(columns, 1) if unnamed else str(label)
+            if unnamed and name in parts:
+                name = ", ".join(columns)
+            if not self.gone[:, found[i]].any():
+                continue
+            if name in parts:
+                raise ValueError(f"Two groups have the name {name!r}; rename one.")
+            parts[name] = found[i]
         return parts
 
-    def _signs(self, labelled: Labelled | None) -> list[str]:
-        found = []
-        if labelled is None:
-            found.append(
-                "Not calibrated: the model has held out no training rows, so nothing "
-                "corrects probabilities that are too high or too low. Pass labelled "
-                "rows as calibration."
-            )
-        elif labelled.cost is None:
-            found.append(
-                "Hardly any labelled row is complete, so the score with nothing "
-                "missing is an extrapolation."
-            )
-        return found
+
+def _signs(labelled: Labelled | None) -> list[str]:
+    """What is wrong with the correction."""
+    if labelled is None:
+        return [
+            "Not calibrated: the model has held out no training rows, so nothing "
+            "corrects probabilities that are too high or too low. Pass labelled "
+            "rows as calibration."
+        ]
+    if labelled.cost is None:
+        return [
+            "Hardly any labelled row is complete, so the score with nothing missing is "
+            "an extrapolation."
+        ]
+    return []
 
 
 def _size(item: tuple[str, Estimate]) -> float:
     return item[1].value
 
 
+def _rows(n: int) -> str:
+    return f"{n:,} row" if n == 1 else f"{n:,} rows"
+
+
+def _listed(names: list[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def _batches(model: Any, X: Any, by: Any) -> list[tuple[str, Any]] | None:
     """Names and tables of several batches; None if there is only one."""
     if isinstance(X, Mapping):
-        words = all(isinstance(name, str) for name in X)
-        return list(zip(X if words else _names(X), X.values(), strict=True))
+        return _named_batches(X, by)
     if by is None:
         return None
     if isinstance(by, str):
@@ -523,11 +612,32 @@ def _batches(model: Any, X: Any, by: Any) -> list[tuple[str, Any]] | None:
     ]
 
 
+def _named_batches(X: Mapping[Any, Any], by: Any) -> list[tuple[str, Any]]:
+    if by is not None:
+        raise ValueError(
+            "by splits one table, but X is a dictionary of batches; leave out by."
+        )
+    words = all(isinstance(name, str) for name in X)
+    found = dict(zip(X if words else _names(X), X.values(), strict=True))
+    if len(found) < len(X):
+        raise ValueError(
+            f"X has batches of the same name: {', '.join(map(repr, X))}; rename them."
+        )
+    for name, part in found.items():
+        if not len(part):
+            raise ValueError(f"The batch {name} has no rows; leave it out.")
+    return list(found.items())
+
+
 def _is_missing(label: Any) -> bool:
     return not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>")
 
 
 def _names(labels: Iterable[Any]) -> list[str]:
-    """Labels as text; dates without the time of day if it is midnight for all."""
+    """Labels as text; times without what is zero for all: seconds, or the time."""
     names = list(map(str, labels))
-    return [name[:10] for name in names] if all(map(_DAY.fullmatch, names)) else names
+    if all(map(_DAY.fullmatch, names)):
+        return [name[:10] for name in names]
+    if all(map(_MINUTE.fullmatch, names)):
+        return [name[:16] for name in names]
+    return names

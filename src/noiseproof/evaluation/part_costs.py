@@ -19,8 +19,10 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-_ASKED = 2000  # predictions of rows in which a group, or a column, is known
-_LEAST = 50  # rows of today for each group, at least
+_LOOKED_AT = 400  # rows of today for each column
+_ASKED = 500  # predictions of today's rows in which a group is known
+_REVEALED = 600  # predictions of labelled rows in which a group, or a column, is known
+_LEAST = 50  # of them for each group, at least
 _OFF = 0.3  # by how much expected gains are usually wrong: all together, and each
 _POOLED = 5  # labelled rows that count as much as the spread over all parts
 
@@ -40,9 +42,10 @@ class Expected:
     def gains(self, parts: Mask, part: Places, row: Places) -> Array:
         """How far the expected loss of each row falls if its part is known."""
         if (parts.sum(axis=1) == 1).all():
-            return np.asarray(self._of_columns[row, parts.argmax(axis=1)[part]])
+            return self._of_columns(row, parts.argmax(axis=1)[part])
         drawn = self.drawn
-        chance = self.rng.random(len(row))[:, None]
+        # for all parts of a row the same draw, which makes them easier to compare
+        chance = self.rng.random((len(drawn.missing), 1))[row]
         picked = (drawn.weights[row].cumsum(axis=1) > chance).argmax(axis=1)
         whole = _safe_indexing(drawn.rows, drawn.draw[row, picked])
         known = without(whole, drawn.missing[row] & ~parts[part])
@@ -52,17 +55,22 @@ class Expected:
             after = whole_risks(self.averaged.answers(known), self.scoring)
         return np.asarray(self.risks[0][row] - after)
 
+    def _of_columns(self, row: Places, column: Places) -> Array:
+        """Gains from single missing values."""
+        if self._linear is not None:
+            return np.asarray(self._linear[row, column])
+        asked = np.zeros(self.drawn.missing.shape, dtype=bool)
+        asked[row, column] = True
+        found, (told, all_of_it) = gains(self.drawn, self.scoring, asked)
+        # what is due to chance is known better for all rows than for one
+        with np.errstate(invalid="ignore"):
+            share = np.nansum(told, axis=0) / np.nansum(all_of_it, axis=0)
+        found = found * np.clip(np.nan_to_num(share), 0.0, 1.0)
+        return np.asarray(found[row, column])
+
     @cached_property
-    def _of_columns(self) -> Array:
-        """Gains from single missing values, of shape (n, d); zero for known ones."""
-        found = linear_gains(self.averaged, self.X, self.scoring)
-        if found is None:
-            found, (told, all_of_it) = gains(self.drawn, self.scoring)
-            # what is due to chance is known better for all rows than for one
-            with np.errstate(invalid="ignore"):
-                share = np.nansum(told, axis=0) / np.nansum(all_of_it, axis=0)
-            found = found * np.clip(np.nan_to_num(share), 0.0, 1.0)
-        return np.nan_to_num(found)
+    def _linear(self) -> Array | None:
+        return linear_gains(self.averaged, self.X, self.scoring)
 
 
 @dataclass(frozen=True)
@@ -80,13 +88,20 @@ class PartCosts:
     masked: Masked | None
     refitted: float
 
+    @cached_property
+    def _labelled(self) -> Expected:
+        """The labelled rows, and what the model expects to gain in them."""
+        masked, today = self.masked, self.today
+        assert masked is not None
+        return Expected(masked.averaged, masked.X, today.scoring, today.rng)
+
     def of(self, parts: Mask) -> Array:
         """Costs of the parts and the ends of their intervals, of shape (p, 3)."""
         touched = _touched(self.gone, parts).sum(axis=0)
         single = bool((parts.sum(axis=1) == 1).all())
-        asked = None if single else max(_LEAST, _ASKED // len(parts))
+        asked = _LOOKED_AT if single else max(_LEAST, _ASKED // len(parts))
         there = _touched(self.today.drawn.missing, parts)
-        part, row = _pairs(there, asked, self.today.rng)
+        part, row = _pairs(there, asked, self.today.rng.random((len(there), 1)))
         expected = self.today.gains(parts, part, row)
         mean, spread, n = _by_part(expected, part, len(parts))
         value, variance, noise = self._corrected(parts, mean)
@@ -122,11 +137,10 @@ class PartCosts:
         if masked is None:
             nothing = np.zeros(0, dtype=np.intp)
             return np.zeros(0), np.zeros(0), nothing, nothing
-        today, asked = self.today, max(1, _ASKED // len(parts))
+        today, asked = self.today, max(1, _REVEALED // len(parts))
         known = _touched(masked.missing, parts) & ~_touched(masked.own, parts)
-        part, row = _pairs(known, asked, today.rng)
-        labelled = Expected(masked.averaged, masked.X, today.scoring, today.rng)
-        expected = labelled.gains(parts, part, row)
+        part, row = _pairs(known, asked, today.rng.random(known.shape))
+        expected = self._labelled.gains(parts, part, row)
         left = masked.missing[row] & ~parts[part]
         revealed = without(_safe_indexing(masked.labelled, row), left)
         answers = masked.averaged.answers(revealed)
@@ -139,16 +153,15 @@ def _touched(missing: Mask, parts: Mask) -> Mask:
     return np.asarray(missing.astype(np.float32) @ parts.T.astype(np.float32) > 0)
 
 
-def _pairs(touched: Mask, most: int | None, rng: Any) -> tuple[Places, Places]:
-    """Parts and rows (n, p) that are marked, at most so many rows for each part."""
-    part, row = np.nonzero(touched.T)
-    if most is not None:
-        order = rng.permutation(len(part))
-        order = order[np.argsort(part[order], kind="stable")]
-        first = np.searchsorted(part[order], part[order])
-        chosen = np.sort(order[np.arange(len(order)) - first < most])
-        part, row = part[chosen], row[chosen]
-    return part, row
+def _pairs(touched: Mask, most: int, chance: Array) -> tuple[Places, Places]:
+    """Parts and rows (n, p) that are marked, at most so many rows for each part.
+
+    Those of the smallest `chance` are taken.
+    """
+    order = np.where(touched, chance, np.inf).argsort(axis=0)
+    taken = np.take_along_axis(touched, order, axis=0)[:most]
+    part, place = np.nonzero(taken.T)
+    return part, order[place, part]
 
 
 def _by_part(values: Array, part: Places, p: int) -> tuple[Array, Array, Array]:

@@ -16,8 +16,9 @@ from noiseproof.evaluation.averaged import N_DRAWS, codes_of, numbers_of
 from noiseproof.evaluation.corrections import like
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-_TURNS = 3  # in each of which a part of the values still there is hidden and guessed
+_TURNS = 2  # in each of which a part of the values still there is hidden and guessed
 _FEW = 20  # values, of which no mean is told
 _ROWS = 500  # of today that are looked at, and labelled ones
 _MOST = 8  # patterns of today that a labelled row gets, if there are few such rows
@@ -27,8 +28,12 @@ _WORSE = 1.5  # times the squared error of guesses on labelled rows
 _MORE = 0.02  # share of values that must be missing beyond that of training
 
 _NEW = (
-    "Never missing in training: {}. The estimate assumes that these values are "
-    "missing at random."
+    "Never missing in the labelled rows: {}. The estimate assumes that these values "
+    "are missing at random."
+)
+_TOGETHER = (
+    "Never missing together in the labelled rows: {}. The estimate assumes that these "
+    "values are missing at random."
 )
 _BY_VALUE = (
     "The observed values of some columns differ from what the other columns predict: "
@@ -58,10 +63,7 @@ def warning_signs(
     if labelled is None:
         return []
     gone, before = missing_values(X), missing_values(labelled)
-    new = gone.any(axis=0) & ~before.any(axis=0)
-    found = []
-    if before.any() and new.any():
-        found.append(_NEW.format(_listed(names, new)))
+    found = _of_patterns(gone, before, names)
     rows, known = _sampled(X, rng), _sampled(labelled, rng)
     own, patterns = missing_values(known), missing_values(rows)
     repeats = int(np.clip(_ROWS // len(own), 1, _MOST))
@@ -79,6 +81,27 @@ def warning_signs(
     if elsewhere.any() or (worse > _WORSE and sure > norm.isf(_CERTAINLY)):
         what = f": {_listed(names, elsewhere)}" if elsewhere.any() else ""
         found.append(_OTHER_ROWS.format(what))
+    return found
+
+
+def _of_patterns(gone: Mask, before: Mask, names: list[str]) -> list[str]:
+    """Columns, and pairs of columns, that are missing today, but never before.
+
+    Those are left out that are missing so rarely that the labelled rows might have had
+    no such row by chance.
+    """
+    if not before.any():
+        return []  # rows that are complete on purpose
+    joint, then = (part.T.astype(np.float64) @ part for part in (gone, before))
+    surely = joint / len(gone) * len(before) > -np.log(_CERTAINLY)
+    new, found = surely & (then == 0), []
+    if new.diagonal().any():
+        found.append(_NEW.format(_listed(names, new.diagonal())))
+    often = then.diagonal() > 0
+    pairs = np.argwhere(np.triu(new & often & often[:, None], 1))
+    if len(pairs):
+        told = [f"{names[i]} with {names[j]}" for i, j in pairs]
+        found.append(_TOGETHER.format(_listed(told, np.ones(len(told), dtype=bool))))
     return found
 
 

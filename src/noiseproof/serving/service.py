@@ -289,7 +289,7 @@ class _LastRows:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._found = missing_cost(self.model, _stacked(parts))
+                self._found = missing_cost(self.model, _stacked(parts, self.size))
         except TypeError as error:  # the model cannot tell, and never will
             _LOG.info("The cost of missing values is not estimated: %s", error)
             self.size, self._found = 0, None
@@ -298,18 +298,21 @@ class _LastRows:
         return self._found
 
 
-def _stacked(parts: list[Any]) -> Any:
-    """Stack tables of one kind."""
+def _stacked(parts: list[Any], size: int) -> Any:
+    """Stack tables of one kind, and keep as many of the last rows."""
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 
-        return pd.concat(parts, ignore_index=True)
-    if hasattr(parts[0], "iter_columns"):
+        whole = pd.concat(parts, ignore_index=True)
+    elif hasattr(parts[0], "iter_columns"):
         import polars as pl
 
         # integers arrive as floats if one of them is missing
-        return pl.concat(parts, how="vertical_relaxed")
-    return np.concatenate(parts)
+        whole = pl.concat(parts, how="vertical_relaxed")
+    else:
+        whole = np.concatenate(parts)
+    n = whole.shape[0]
+    return _safe_indexing(whole, np.arange(max(0, n - size), n))
 
 
 class _Counting:
