@@ -64,6 +64,20 @@ def test_a_record_a_list_and_rows_with_options(client, body):
     assert client.post("/predict", json=body).json()["predictions"] == ["yes"]
 
 
+COLUMNS = [
+    b'{"a": [1.0, -2.0], "c": [0, null]}',
+    b'{"a": {"0": 1.0, "1": -2.0}, "c": {"0": 0, "1": null}}',
+    b'{"rows": {"a": [1.0, -2.0]}, "strict": false}',
+]
+
+
+@pytest.mark.parametrize("body", COLUMNS)
+def test_columns_have_an_answer_for_each_row(client, body):
+    answer = client.post("/predict", content=body).json()
+    assert answer["predictions"] == ["yes", "no"]
+    assert {note["kind"] for note in answer["notes"]} <= {"absent"}
+
+
 def test_notes_come_with_the_answer(client, served):
     rows = [{"a": "many", "b": 0.1, "d": 3}]
     notes = client.post("/predict", json=rows).json()["notes"]
@@ -135,6 +149,9 @@ def test_numbers_that_are_too_large_for_the_model(model, words, rng):
         (b'{"rows": [{"a": 1}], "width": 0.9}', 400, "'width'"),
         (b'[{"a": 1}]' + b" " * 2000, 413, "more than 2,000 bytes"),
         (b"[" + b'{"a": 1},' * 5 + b'{"a": 1}]', 413, "6 rows, but only 5 are allowed"),
+        (b'{"a": [1, 2, 3, 4, 5, 6]}', 413, "6 rows, but only 5 are allowed"),
+        (b'{"a": [1, 2], "b": [1]}', 422, "2 values of 'a' and 1 values of 'b'"),
+        (b'{"a": [1, 2], "b": 1}', 422, "2 values of 'a' and one value of 'b'"),
         (b'[{"x": 1}]', 422, "column"),
         (b"[]", 422, "There are no rows to predict"),
         (b'{"rows": [{"a": 1}], "strict": true}', 422, "'b'"),

@@ -16,7 +16,7 @@ from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
 from noiseproof.serving.absence import sample_size, with_costs
 from noiseproof.serving.arrivals import NO_ROWS, RowsError, arranged
-from noiseproof.serving.cells import is_missing
+from noiseproof.serving.cells import is_missing, unmasked
 from noiseproof.serving.columns import Column, Reading, summarised
 from noiseproof.serving.contracts import contract_of, schema_of
 from noiseproof.serving.encoders import kinds_of, remembered_columns
@@ -400,7 +400,7 @@ def _columns(table: Any) -> list[tuple[Any, Any]]:
         return list(table.items())
     if hasattr(table, "iter_columns"):
         return list(zip(table.columns, table.iter_columns(), strict=True))
-    table = np.asarray(table)
+    table = unmasked(table)
     return [(f"x{j}", column) for j, column in enumerate(table.T)]
 
 

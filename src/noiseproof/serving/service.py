@@ -80,8 +80,9 @@ def http_app(
       missing values cost (see `noiseproof.evaluation.missing_cost`).
 
     The body of `/predict` is a record (a JSON object with a value for each column), a
-    list of records, or `{"rows": records, "interval": 0.9, "strict": false}`. `null`
-    and omitted columns are missing values. An error is `{"error": sentence}`, with
+    list of records, columns (an object with a list for each column), or an object with
+    one of these as `rows`, such as `{"rows": records, "interval": 0.9, "strict":
+    false}`. `null` and omitted columns are missing values. An error is `{"error": sentence}`, with
     status 400 (not JSON, or not records), 404 (no such path), 405 (another method), 408
     (the body came too slowly), 413 (the body is too long), 422 (the model refuses the
     rows), 503 (no answer in time), or 500.
@@ -158,9 +159,10 @@ class _Service:
         """Predict the rows in the body of a request."""
         body = await self._within_time(self._body(request), 408, "The body took longer")
         rows, options = _question(body)
-        if len(rows) > self.limits.max_rows:
+        n = _n_rows(rows)
+        if n > self.limits.max_rows:
             raise HTTPException(
-                413, f"The request has {len(rows)} rows, but only "
+                413, f"The request has {n} rows, but only "
                 f"{self.limits.max_rows} are allowed; send several requests.",
             )  # fmt: skip
         work = partial(self._answer, rows, **options)
@@ -169,7 +171,7 @@ class _Service:
         found = await self._within_time(future, 503, "The answer takes longer")
         return _JSON(found)
 
-    def _answer(self, rows: list[Any], **options: Any) -> dict[str, Any]:
+    def _answer(self, rows: Any, **options: Any) -> dict[str, Any]:
         """Predictions and notes, as types of JSON."""
         served = self.served
         try:
@@ -473,24 +475,33 @@ class _Metrics:
         return generate_latest(registry)
 
 
-def _question(body: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """Parse the records of a request, and its options."""
+def _n_rows(rows: Any) -> int:
+    """Number of rows of records, of columns, or of one record."""
+    if isinstance(rows, list):
+        return len(rows)
+    columns = [len(value) for value in rows.values() if isinstance(value, list | dict)]
+    return max(columns, default=1)
+
+
+def _question(body: bytes) -> tuple[Any, dict[str, Any]]:
+    """Parse the records or columns of a request, and its options."""
     try:
         question = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}.") from error
     options: dict[str, Any] = {}
-    if isinstance(question, dict) and isinstance(question.get("rows"), list):
+    if isinstance(question, dict) and isinstance(question.get("rows"), list | dict):
         options = question
         question = options.pop("rows")
         _check_options(options)
-    rows = [question] if isinstance(question, dict) else question
-    if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+    rows = question if isinstance(question, list) else [question]
+    if not all(isinstance(row, dict) for row in rows):
         raise HTTPException(
-            400, "The body must be a record, a list of records (objects with a value "
-            "for each column), or an object whose 'rows' are such a list.",
+            400, "The body must be a record (an object with a value for each column), "
+            "a list of records, columns (an object with a list for each column), or "
+            "an object whose 'rows' are one of these.",
         )  # fmt: skip
-    return rows, options
+    return question, options
 
 
 def _check_options(options: dict[str, Any]) -> None:
