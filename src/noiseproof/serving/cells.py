@@ -181,6 +181,11 @@ def written(cell: Any) -> str:
     return str(cell)
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """A text for a message, cut if it is long."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def _as_read(numbers: Array) -> Read:
     """Finite numbers; NaN marks empty values, and infinity values that are not read."""
     bad = np.isinf(numbers)

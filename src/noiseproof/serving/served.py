@@ -16,7 +16,7 @@ from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
 from noiseproof.serving.absence import sample_size, with_costs
 from noiseproof.serving.arrivals import NO_ROWS, RowsError, arranged
-from noiseproof.serving.cells import is_missing, unmasked
+from noiseproof.serving.cells import is_missing, shortened, unmasked
 from noiseproof.serving.columns import Column, Reading, summarised
 from noiseproof.serving.contracts import contract_of, schema_of
 from noiseproof.serving.encoders import kinds_of, remembered_columns
@@ -223,6 +223,10 @@ class Served:
         """
         if interval is None:
             return self.model.predict(self._rows(rows, strict))
+        if not 0 < interval < 1:
+            raise RowsError(
+                f"interval must be a number between 0 and 1; got {interval!r}."
+            )
         if not has_intervals(self.model):
             raise RowsError(
                 f"{type(self.model).__name__} has no predict_interval, so there are no "
@@ -425,4 +429,4 @@ def _known(
 
 def _quoted(names: Sequence[str], most: int = 5) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(repr(shortened(name)) for name in names[:most]) + more
