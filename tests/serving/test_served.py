@@ -19,6 +19,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -29,7 +30,7 @@ from sklearn.svm import LinearSVC
 
 import noiseproof
 from noiseproof import AverageOverMissing, DropoutLogisticRegression, DropoutRidge
-from noiseproof.serving import RowsError, Served
+from noiseproof.serving import RowsError, Served, answer_columns
 from noiseproof.tables import TableEncoder
 
 Y = np.where(np.arange(120) % 3 == 0, "u", "v")
@@ -172,7 +173,23 @@ def test_the_reference_may_have_other_columns():
         Served(unnamed, X.drop(columns="target"))
 
 
-@pytest.mark.parametrize("reference", [np.empty((0, 2)), np.empty((3, 0)), [1, 2], "x"])
+@pytest.mark.parametrize(
+    "form", [pa.Table.from_pandas, lambda X: pl.from_pandas(X).lazy()]
+)
+def test_references_in_other_containers(form):
+    X = numbers()
+    served = Served(LogisticRegression().fit(X, Y), form(X))
+    assert [(c.name, c.kind) for c in served.columns] == [
+        ("a", "number"),
+        ("b", "number"),
+    ]
+    np.testing.assert_array_equal(served.predict(X), served.model.predict(X))
+
+
+WRONG = [np.empty((0, 2)), np.empty((3, 0)), [1, 2], "x", {"a": [1]}, [{"a": 1}]]
+
+
+@pytest.mark.parametrize("reference", WRONG)
 def test_a_reference_without_rows_or_columns(reference):
     model = LogisticRegression().fit(numbers(), Y)
     with pytest.raises(ValueError, match="must be a table with rows and columns"):
@@ -227,6 +244,16 @@ def test_rows_are_read_once():
     assert served.check(arrived) is arrived.notes
     assert arrived.missing.sum() == NEW.isna().to_numpy().sum()
     np.testing.assert_array_equal(served.predict(arrived), served.predict(NEW))
+
+
+@pytest.mark.parametrize("names", [{}, {"b": "c"}])
+def test_rows_that_were_read_for_another_model(names):
+    X = numbers(**names)
+    other = Served(LogisticRegression().fit(X, Y), X)
+    X = numbers() if names else NEW
+    served = Served(LogisticRegression().fit(X, Y), X) if names else averaged()
+    with pytest.raises(RowsError, match="were read for another model"):
+        other.predict(served.read(X))
 
 
 NONSENSE = {
@@ -479,6 +506,26 @@ def test_intervals():
     plain = Served(LinearRegression().fit(X, y), X)
     with pytest.raises(RowsError, match="LinearRegression has no predict_interval"):
         plain.predict(X, interval=0.9)
+    for wrong in (0, 1, 9, float("nan")):
+        with pytest.raises(RowsError, match=f"between 0 and 1; got {wrong}"):
+            served.predict(X, interval=wrong)
+
+
+def test_a_coverage_that_needs_many_rows_is_shown_as_it_was_asked_for():
+    X = numbers()
+    model = AverageOverMissing(LinearRegression(), "joint-gaussian", n_calibration=60)
+    served = Served(model.fit(X, np.arange(120.0)), X)
+    with pytest.raises(RowsError, match=r"coverage=0\.9999999 needs"):
+        served.predict(X, interval=0.9999999)
+
+
+def test_several_targets_have_no_table_of_predictions():
+    X, y = numbers(), np.c_[np.arange(120) % 2, np.arange(120) % 3]
+    for model in (RandomForestClassifier(2), LinearRegression()):
+        served = Served(model.fit(X, y), X)
+        assert served.predict(X).shape == (120, 2)
+        with pytest.raises(RowsError, match="predicts several targets at once"):
+            answer_columns(served, X)
 
 
 def test_what_the_model_lacks_the_served_one_lacks():

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from noiseproof import AverageOverMissing
 from noiseproof.evaluation import missing_cost
@@ -241,6 +241,14 @@ def test_a_model_of_a_sparse_matrix_is_refused_at_the_start(rng):
     X = sp.csr_array(rng.normal(size=(20, 3)))
     served = Served(LogisticRegression().fit(X, np.arange(20) % 2), X)
     with pytest.raises(ValueError, match="trained on a sparse matrix"):
+        http_app(served)
+
+
+def test_a_classifier_of_several_targets_is_refused_at_the_start():
+    X = pd.DataFrame({"a": np.arange(20.0)})
+    y = np.c_[np.arange(20) % 2, np.arange(20) % 3]
+    served = Served(DecisionTreeClassifier().fit(X, y), X)
+    with pytest.raises(ValueError, match="several targets at once"):
         http_app(served)
 
 

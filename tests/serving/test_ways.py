@@ -212,14 +212,57 @@ def test_tables_in_parquet(name, parquet):
 STRICT = [name for name, case in CASES.items() if case.notes]
 
 
+@pytest.fixture
+def strict(served):
+    """The sentence of the library for rows of a case."""
+
+    def sentence(name):
+        with pytest.raises(RowsError) as raised:
+            served.predict(CASES[name].rows, strict=True)
+        return str(raised.value)
+
+    return sentence
+
+
 @pytest.mark.parametrize("name", STRICT)
-def test_strict_says_the_same_in_the_library_and_on_the_command_line(
-    name, served, run, model_file, tmp_path
+def test_strict_says_the_same_on_the_command_line(
+    name, strict, run, model_file, tmp_path
 ):
-    rows = CASES[name].rows
-    with pytest.raises(RowsError) as raised:
-        served.predict(rows, strict=True)
-    as_frame(rows).to_csv(tmp_path / "new.csv", index=False)
+    as_frame(CASES[name].rows).to_csv(tmp_path / "new.csv", index=False)
     done = run("predict", model_file, tmp_path / "new.csv", "--strict")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"Error: {raised.value}\n"
+    assert done.err == f"Error: {strict(name)}\n"
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_strict_says_the_same_over_http(name, strict, http):
+    body = {"rows": as_records(CASES[name].rows), "strict": True}
+    answer = asyncio.run(http._post(body))
+    assert (answer.status_code, answer.json()) == (422, {"error": strict(name)})
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(set(STRICT) - {"extra"}))  # which it removes
+def test_strict_says_the_same_in_mlflow(name, strict, mlflow_model):
+    from mlflow.exceptions import MlflowException
+
+    with pytest.raises(MlflowException) as raised:
+        mlflow_model.predict(as_frame(CASES[name].rows), params={"strict": True})
+    assert raised.value.message == strict(name)
+
+
+INTERVAL = "interval must be a number between 0 and 1; got 1.5."
+
+
+def test_intervals_are_refused_in_the_same_sentence(
+    served, run, model_file, http, tmp_path
+):
+    with pytest.raises(RowsError) as raised:
+        served.predict(CASES["as trained"].rows, interval=1.5)
+    assert str(raised.value) == INTERVAL
+    as_frame(CASES["as trained"].rows).to_csv(tmp_path / "new.csv", index=False)
+    done = run("predict", model_file, tmp_path / "new.csv", "--interval", "1.5")
+    assert done.err.splitlines()[-1] == f"Error: {INTERVAL}"
+    answer = asyncio.run(http._post({"rows": [{"age": 1}], "interval": 1.5}))
+    assert answer.json() == {"error": INTERVAL}

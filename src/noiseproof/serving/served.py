@@ -70,10 +70,10 @@ class Served:
         A fitted model with `predict`. It should accept missing values, as
         `AverageOverMissing` does. A model that refuses them still gets its columns in
         order.
-    reference : data frame, array or sparse matrix of shape (n_samples, n_columns)
-        The training table, without the target. If the model knows the names of its
-        columns, the table may have others as well. For a sparse matrix only the number
-        of columns is kept.
+    reference : table, array or sparse matrix of shape (n_samples, n_columns)
+        The training table, without the target: a data frame of pandas or polars, an
+        Arrow table, or an array. If the model knows the names of its columns, the table
+        may have others as well. For a sparse matrix only the number of columns is kept.
     target : str, default=None
         Name of the target. New tables may have a column of this name, which is ignored.
 
@@ -112,9 +112,13 @@ class Served:
         self.target = target
         self.form = "sparse"
         self.columns: list[Column] = []
+        reference = _as_table(reference)
         shape = getattr(reference, "shape", None) or np.shape(reference)
         if len(shape) != 2 or 0 in shape:
-            raise ValueError("reference must be a table with rows and columns.")
+            raise ValueError(
+                "reference must be a table with rows and columns: a data frame, an "
+                f"array or a sparse matrix; got {type(reference).__name__}."
+            )
         self.width = int(shape[1])
         if density(reference) is None:
             self._summarise(reference)
@@ -295,6 +299,11 @@ class Served:
             The rows as the model gets them, and notes on them.
         """
         if isinstance(rows, Arrived):
+            names = [str(name) for name in getattr(rows.X, "columns", self.names)]
+            if rows.missing.shape[1] != len(self.columns) or names != self.names:
+                raise RowsError(
+                    "The rows were read for another model; pass them as they arrived."
+                )
             return rows
         if self.form == "sparse":
             return self._read_sparse(rows)
@@ -396,6 +405,15 @@ class Served:
 
     def __repr__(self) -> str:
         return f"Served({self.model!r}, {self.width} columns)"
+
+
+def _as_table(reference: Any) -> Any:
+    """A lazy frame of polars or an Arrow table as a data frame."""
+    if hasattr(reference, "collect"):
+        return reference.collect()
+    if hasattr(reference, "column_names") and hasattr(reference, "to_pandas"):
+        return reference.to_pandas()
+    return reference
 
 
 def _columns(table: Any) -> list[tuple[Any, Any]]:

@@ -161,6 +161,10 @@ def _check_served(served: Any) -> None:
             "The model was trained on a sparse matrix, whose columns have no names for "
             "JSON to use; serve a model that was trained on a table with names."
         )
+    if isinstance(getattr(served, "classes_", None), list):
+        raise ValueError(
+            "The model predicts several targets at once; serve one model for each."
+        )
 
 
 @dataclass(frozen=True)
