@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -648,6 +649,27 @@ def test_the_schema_allows_what_needs_no_note(record, valid):
     assert is_valid(record, schema) == valid
     notes = averaged().check(record | {"age": record.get("age")})
     assert valid == all(note.kind in ("absent", "extra") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("cell", "valid"),
+    [
+        ("2024-05-01", True),
+        ("2024-05-01T08:00", True),
+        ("2024-05-01 08:00:00.5", True),
+        ("tomorrow", False),
+        ("2024", False),
+        ("08:00", False),
+    ],
+)
+def test_the_schema_knows_times_without_a_zone(cell, valid):
+    X = numbers().assign(day=np.repeat(pd.date_range("2024", periods=40), 3))
+    model = make_pipeline(TableEncoder(), DropoutLogisticRegression()).fit(X, Y)
+    served = Served(model, X)
+    pattern = served.json_schema()["properties"]["day"]["pattern"]
+    assert bool(re.search(pattern, cell)) == valid
+    kinds = [n.kind for n in served.check({"day": cell, "a": 0.0, "b": 1})]
+    assert kinds == ([] if valid else ["unreadable"])
 
 
 def test_a_column_that_must_be_there_is_not_null_in_the_schema():
