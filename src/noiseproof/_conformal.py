@@ -73,7 +73,7 @@ class Calibration:
         coverage = float(coverage)
         if _rank(len(self), coverage) > len(self):
             raise ValueError(
-                f"coverage={coverage:g} needs at least {_least(coverage)} calibration "
+                f"coverage={coverage!r} needs at least {_least(coverage)} calibration "
                 f"rows; got {len(self)}."
             )
 

@@ -193,13 +193,20 @@ HARMLESS_PARTS = frozenset({
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
     "sklearn.compose._column_transformer._RemainderColsList",  # until 1.8
+    "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    *(f"sklearn.feature_selection._univariate_selection.{score}" for score in (
+        "chi2", "f_classif", "f_regression", "r_regression",
+    )),
+    "sklearn.feature_selection._mutual_info.mutual_info_classif",
+    "sklearn.feature_selection._mutual_info.mutual_info_regression",
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
     *(f"sklearn.gaussian_process.kernels.{kernel}" for kernel in (
         "CompoundKernel", "ConstantKernel", "DotProduct", "Exponentiation",
         "ExpSineSquared", "Matern", "PairwiseKernel", "Product", "RBF",
         "RationalQuadratic", "Sum", "WhiteKernel",
     )),
+    "sklearn.impute._iterative._ImputerTriplet",
     "sklearn.metrics._scorer._CurveScorer",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",

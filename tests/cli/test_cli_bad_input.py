@@ -90,7 +90,11 @@ def test_bad_requests_of_a_model(run, folder, model, tmp_path):
     said(run("evaluate", *words, "--attack", "flood"), 2, "Unknown attack flood: use")
     other = run("evaluate", model, folder / "amounts.csv", "-t", "amount")
     said(other, 1, "no label in 'amount' is a class of the model")
-    said(run("predict", tmp_path / "no.npf", words[1]), 1, "No such file")
+    said(
+        run("predict", tmp_path / "no.npf", words[1]),
+        1,
+        "no.npf: there is no such file.",
+    )
     said(run("predict", words[1], words[1]), 1, "is not a model saved by noiseproof")
     groups = tmp_path / "groups.json"
     groups.write_text('{"front": ["s9"]}', encoding="utf-8")

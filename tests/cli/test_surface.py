@@ -1,8 +1,11 @@
 """What a new user meets: notes on columns, other models, the standard input, words."""
 
 import ast
+import bz2
+import gzip
 import io
 import json
+import lzma
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -152,6 +155,25 @@ def test_the_standard_input(data, run, tmp_path, monkeypatch):
 
     give("train", "-", "-t", "y", "-o", model, *FAST)
     assert give("predict", model, "-") == run("predict", model, data).out
+
+
+def test_compressed_standard_input(data, run, tmp_path, monkeypatch):
+    model, text = tmp_path / "m.npf", data.read_bytes()
+    run("train", data, "-t", "y", "-o", model, *FAST)
+    shown = run("predict", model, data).out
+
+    def given(content):
+        stdin = SimpleNamespace(buffer=io.BytesIO(content))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        return run("predict", model, "-")
+
+    assert shown
+    for packed in (gzip.compress(text), bz2.compress(text), lzma.compress(text)):
+        assert given(packed).out == shown
+    done = given(gzip.compress(text)[:-9])
+    assert done.err.startswith("Error: standard input: it cannot be unpacked")
+    done = given(gzip.compress(text.replace(b"\n0,", b"\ninf,", 1)))
+    assert "Note: standard input: 1 infinite values" in done.err
 
 
 def test_rates_by_name(data, run, tmp_path):

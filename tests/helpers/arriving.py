@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -43,7 +44,7 @@ class Case(NamedTuple):
 
 
 def table(n: int = 120, seed: int = 0) -> pd.DataFrame:
-    """Numbers with and without missing values, words, yes or no, and times."""
+    """Numbers with and without missing values, words, yes or no, times, durations."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"age": rng.normal(50, 10, n).round(1)})
     frame["visits"] = rng.integers(0, 9, n)
@@ -53,6 +54,8 @@ def table(n: int = 120, seed: int = 0) -> pd.DataFrame:
     frame["shift"] = days.tz_localize(ZONE)[rng.integers(0, 2, n)]
     frame["height"] = rng.normal(170, 10, n).round()
     frame.loc[::3, "age"] = np.nan
+    minutes = pd.to_timedelta(30 * rng.integers(0, 99, n), unit="min")
+    frame["wait"] = minutes.as_unit("us")
     return frame
 
 
@@ -115,7 +118,11 @@ def _cases() -> dict[str, Case]:
 
 def _forms(new: pd.DataFrame) -> dict[str, Case]:
     """The same rows in other containers and types."""
-    stamps = [{**row, "shift": row["shift"].isoformat()} for row in _records(new)]
+    stamps = [
+        {**row, "shift": row["shift"].isoformat(), "wait": row["wait"].isoformat()}
+        for row in _records(new)
+    ]
+    mask = _FEW.isna().to_numpy()
     local = new["shift"].dt.tz_localize(None)
     elsewhere = new["shift"].dt.tz_convert("America/New_York")
     some = [{k: v for k, v in row.items() if v is not None} for row in stamps]
@@ -125,6 +132,10 @@ def _forms(new: pd.DataFrame) -> dict[str, Case]:
         "records without keys": Case(some, new),
         "one record": Case(_records(new)[1], new[1:2]),
         "columns": Case(new.to_dict("list"), new),
+        "columns by label": Case(new.to_dict(), new),
+        "a masked array": Case(np.ma.MaskedArray(_FEW.fillna(7), mask), new),
+        "an Arrow table": Case(pa.Table.from_pandas(new), new),
+        "seconds": Case(new.assign(wait=new["wait"].dt.total_seconds()), new),
         "columns of arrays": Case({n: c.to_numpy() for n, c in _FEW.items()}, new),
         "an array": Case(_FEW.to_numpy(), new),
         "lists": Case(_FEW.to_numpy().tolist(), new),
@@ -137,7 +148,9 @@ def _forms(new: pd.DataFrame) -> dict[str, Case]:
         ),
         "another time zone": Case(new.assign(shift=elsewhere), new),
         "no time zone": Case(new.assign(shift=local), new),
-        "nanoseconds": Case(new.assign(shift=new["shift"].dt.as_unit("ns")), new),
+        "nanoseconds": Case(
+            new.assign(**{n: new[n].dt.as_unit("ns") for n in ("shift", "wait")}), new
+        ),
         "a row of a frame": Case(new.iloc[1], new[1:2]),
     }
 
@@ -160,11 +173,15 @@ def as_frame(rows: Any) -> pd.DataFrame:
     """Rows of any form as a frame of pandas, to be written to a file."""
     if isinstance(rows, pl.DataFrame | pl.LazyFrame):
         return rows.lazy().collect().to_pandas()
+    if isinstance(rows, pa.Table):
+        return rows.to_pandas()
     if isinstance(rows, pd.DataFrame):
         return rows
     if isinstance(rows, pd.Series):
         rows = rows.to_dict()
-    if isinstance(rows, dict) and not isinstance(next(iter(rows.values())), list):
+    if isinstance(rows, dict) and not isinstance(
+        next(iter(rows.values())), list | dict
+    ):
         is_columns = hasattr(next(iter(rows.values())), "dtype")
         return pd.DataFrame(rows if is_columns else [rows])
     if isinstance(rows, list | np.ndarray) and not isinstance(rows[0], dict):
@@ -183,6 +200,8 @@ def as_records(rows: Any) -> list[dict[str, Any]]:
 def _plain(cell: Any) -> Any:
     if isinstance(cell, datetime.datetime):
         return cell.isoformat()
+    if isinstance(cell, datetime.timedelta):
+        return cell.total_seconds()
     return cell.item() if isinstance(cell, np.generic) else cell
 
 

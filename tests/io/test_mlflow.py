@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import noiseproof
@@ -44,6 +45,24 @@ def mlflow():
 def test_only_a_served_model_is_taken(tmp_path):
     with pytest.raises(TypeError, match="Served"):
         noiseproof.io.save_mlflow(LinearRegression(), tmp_path / "model")
+
+
+def test_a_model_of_a_sparse_matrix_is_refused(tmp_path):
+    X = sp.eye_array(20, format="csr")
+    served = Served(LogisticRegression().fit(X, np.arange(20) % 2), X)
+    with pytest.raises(ValueError, match="trained on a sparse matrix"):
+        noiseproof.io.save_mlflow(served, tmp_path / "model")
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore")
+def test_columns_of_a_model_that_was_trained_on_an_array(mlflow, table, tmp_path):
+    X = table.to_numpy()
+    served = Served(LogisticRegression().fit(X, table.a > 0), X)
+    noiseproof.io.save_mlflow(served, tmp_path / "model")
+    loaded = mlflow.load_model(str(tmp_path / "model"))
+    rows = pd.DataFrame(X, columns=[f"x{j}" for j in range(5)])
+    np.testing.assert_array_equal(loaded.predict(rows)["prediction"], table.a > 0)
 
 
 def test_the_extra_to_install_is_named(served, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from problems import dataset, kind, noises
 from same import assert_same
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -16,8 +16,10 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.feature_selection import SelectKBest, chi2, f_classif, mutual_info_classif
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
+from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain
@@ -175,6 +177,27 @@ def test_notes(tmp_path):
     assert read_notes(path) == {"target": "größe", "rows": 3} | told
     noiseproof.save(Gaussian(), path)
     assert read_notes(path) == told
+
+
+STEPS = {
+    "scores": SelectKBest(f_classif, k=2),
+    "information": SelectKBest(mutual_info_classif, k=2),
+    "counts": SelectKBest(chi2, k=2),
+    "chosen columns": make_column_transformer(
+        (StandardScaler(), make_column_selector(dtype_include=float))
+    ),
+    "imputer": IterativeImputer(random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_functions_and_parts_of_scikit_learn(name, rng, tmp_path):
+    X = pd.DataFrame(rng.random((60, 3)), columns=list("abc"))
+    model = make_pipeline(clone(STEPS[name]), DropoutSVC())
+    model.fit(X, np.arange(60) % 2)
+    back = again(model, tmp_path)
+    X = X.mask(X > 0.9) if name == "imputer" else X
+    np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
 
 
 def test_what_cannot_be_loaded_is_not_saved(tmp_path):

@@ -1,10 +1,13 @@
 """A served model: any table, any model, strict or not, its contract and its costs."""
 
+import datetime
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from arriving import NEW, averaged, table
@@ -17,6 +20,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -27,7 +31,7 @@ from sklearn.svm import LinearSVC
 
 import noiseproof
 from noiseproof import AverageOverMissing, DropoutLogisticRegression, DropoutRidge
-from noiseproof.serving import RowsError, Served
+from noiseproof.serving import RowsError, Served, answer_columns
 from noiseproof.tables import TableEncoder
 
 Y = np.where(np.arange(120) % 3 == 0, "u", "v")
@@ -41,7 +45,11 @@ def numbers(**names):
 
 
 def mixed(*categories):
-    return table().drop(columns="shift").astype(dict.fromkeys(categories, "category"))
+    return (
+        table()
+        .drop(columns=["shift", "wait"])
+        .astype(dict.fromkeys(categories, "category"))
+    )
 
 
 def by_name(*text):
@@ -166,7 +174,23 @@ def test_the_reference_may_have_other_columns():
         Served(unnamed, X.drop(columns="target"))
 
 
-@pytest.mark.parametrize("reference", [np.empty((0, 2)), np.empty((3, 0)), [1, 2], "x"])
+@pytest.mark.parametrize(
+    "form", [pa.Table.from_pandas, lambda X: pl.from_pandas(X).lazy()]
+)
+def test_references_in_other_containers(form):
+    X = numbers()
+    served = Served(LogisticRegression().fit(X, Y), form(X))
+    assert [(c.name, c.kind) for c in served.columns] == [
+        ("a", "number"),
+        ("b", "number"),
+    ]
+    np.testing.assert_array_equal(served.predict(X), served.model.predict(X))
+
+
+WRONG = [np.empty((0, 2)), np.empty((3, 0)), [1, 2], "x", {"a": [1]}, [{"a": 1}]]
+
+
+@pytest.mark.parametrize("reference", WRONG)
 def test_a_reference_without_rows_or_columns(reference):
     model = LogisticRegression().fit(numbers(), Y)
     with pytest.raises(ValueError, match="must be a table with rows and columns"):
@@ -202,13 +226,13 @@ def test_strict_lists_all_that_is_wrong():
     found = averaged().check(rows)
     kinds = ["absent", "extra", "unreadable", "out of range", "unseen"]
     assert [note.kind for note in found] == kinds
-    assert [note.values for note in found] == [3, 0, 1, 1, 1]
+    assert [note.values for note in found] == [4, 0, 1, 1, 1]
     json.dumps([note._asdict() for note in found])
     for ask in (averaged().predict, averaged().predict_proba):
         with pytest.raises(RowsError) as raised:
             ask(rows, strict=True)
         sentence = str(raised.value)
-        for word in ("'shift', 'height'", "'bed'", "'old'", "'z'", "'1000000'"):
+        for word in ("'shift', 'height', 'wait'", "'bed'", "'old'", "'z'", "'1000000'"):
             assert word in sentence
         assert "\n" not in sentence
     assert averaged().predict(NEW, strict=True).shape == (8,)
@@ -223,6 +247,16 @@ def test_rows_are_read_once():
     np.testing.assert_array_equal(served.predict(arrived), served.predict(NEW))
 
 
+@pytest.mark.parametrize("names", [{}, {"b": "c"}])
+def test_rows_that_were_read_for_another_model(names):
+    X = numbers(**names)
+    other = Served(LogisticRegression().fit(X, Y), X)
+    X = numbers() if names else NEW
+    served = Served(LogisticRegression().fit(X, Y), X) if names else averaged()
+    with pytest.raises(RowsError, match="were read for another model"):
+        other.predict(served.read(X))
+
+
 NONSENSE = {
     "no rows": ([], "There are no rows to predict"),
     "no rows in a frame": (NEW[:0], "There are no rows"),
@@ -232,13 +266,16 @@ NONSENSE = {
     "three": (np.zeros((2, 5, 1)), r"got ndarray of shape \(2, 5, 1\)"),
     "another width": (
         np.zeros((2, 4)),
-        "6 columns of the training table, in their order; got 4",
+        "7 columns of the training table, in their order; got 4",
     ),
     "rows of many lengths": ([[1, 2], [3]], "Rows must be"),
     "lengths": ({"age": [1, 2], "ward": ["a"]}, "2 values of 'age' and 1 values of"),
     "one value": ({"age": [1, 2], "ward": "a"}, "2 values of 'age' and one value of"),
     "not all records": ([{"age": 1}, 3], "Row 1 must be a dictionary.*; got int"),
     "twins": (pd.concat([NEW, NEW[["age"]]], axis=1), "Two columns are named 'age'"),
+    "labels": ({"age": {0: 1, 1: 2}, "ward": {0: "a"}}, "the same labels of rows"),
+    "a set": ({"age": {1, 2}, "ward": {"a"}}, "must have an order; got a set"),
+    "records by name": ({"r": {"age": 1}, "s": {"age": 2}}, "none is there"),
     "nothing known": ({}, "none is there"),
     "a pair of unknown": ([{"x": 1}, {"y": 2}], "none is there"),
 }
@@ -258,6 +295,7 @@ CELLS = {
         ("", None), ("NA", None), (None, None), (np.nan, None), (pd.NA, None),
         ("x", "bad"), (np.inf, "bad"), ("inf", "bad"), (10**400, "bad"), ([1], "bad"),
         (1j, "bad"), (pd.Timestamp("2024"), "bad"), ({"a": 1}, "bad"),
+        (np.timedelta64(5, "ns"), "bad"), (pd.Timedelta(5), "bad"),
     ],
     "boolean": [
         (True, 1.0), (0, 0.0), (1.0, 1.0), ("TRUE", 1.0), ("false", 0.0), ("0", 0.0),
@@ -276,8 +314,17 @@ CELLS = {
         (np.datetime64("2024-07-01T12:00"), "2024-07-01 10:00"),
         (pd.NaT, None), ("", None), ("tomorrow", "bad"), (3, "bad"), ("2024", "bad"),
     ],
+    "duration": [
+        (pd.Timedelta("1h"), 3600), (np.timedelta64(1, "h"), 3600), (60, 60),
+        (" 0.5 ", 0.5), ("0 days 01:00:00", 3600), ("2 days", 172800),
+        ("-1 days +23:00:00", -3600), ("1 day, 1:00:00.5", 90000.5), ("1:00:00", 3600),
+        ("-00:00:01", -1), ("PT1H", 3600), ("P1DT2H3M4.5S", 93784.5), ("-PT1S", -1),
+        ("P1W", 604800), ("P", "bad"), ("PT", "bad"), ("long", "bad"), ("1:2", "bad"),
+        ("", None), (pd.NaT, None),
+    ],
 }  # fmt: skip
 OF = {"number": "age", "boolean": "smoker", "category": "ward", "time": "shift"}
+OF |= {"duration": "wait"}
 
 
 @pytest.mark.parametrize(("kind", "cell", "meant"), [
@@ -300,8 +347,35 @@ def test_single_values(kind, cell, meant):
         elif kind == "time":
             utc = arrived.X[name].dt.tz_convert("UTC")
             assert utc[0] == pd.Timestamp(meant, tz="UTC")
+        elif kind == "duration":
+            assert arrived.X[name][0] == pd.Timedelta(meant, "s")
         else:
             assert arrived.X[name][0] == meant
+
+
+ARROW = {
+    "date32": (pa.date32(), datetime.date(2024, 7, 1)),
+    "date64": (pa.date64(), datetime.date(2024, 7, 1)),
+    "timestamp": (pa.timestamp("s"), datetime.datetime(2024, 7, 1)),
+    "duration": (pa.duration("ms"), datetime.timedelta(hours=1)),
+    "string view": (pa.string_view(), "a"),
+    "128 bits": (None, 3),
+}
+
+
+@pytest.mark.parametrize("name", ARROW)
+@pytest.mark.parametrize("column", OF.values())
+def test_types_of_arrow_and_polars(name, column):
+    """A column of each type in place of each column: read as its values are."""
+    kind, cell = ARROW[name]
+    if kind is None:
+        typed = pl.Series([cell, None], dtype=pl.Int128)
+    else:
+        typed = pd.Series([cell, None], dtype=pd.ArrowDtype(kind))
+    rows, plain = ({column: part, "height": [1, 1]} for part in (typed, [cell, None]))
+    found, wanted = averaged().read(rows), averaged().read(plain)
+    pd.testing.assert_frame_equal(found.X, wanted.X)
+    assert [note[:1] for note in found.notes] == [note[:1] for note in wanted.notes]
 
 
 def test_durations():
@@ -315,6 +389,24 @@ def test_durations():
     assert (found[:4] == pd.Timedelta("1h")).all()
     assert found.isna()[4]
     assert served.check({"wait": "long", "a": 1})[1].kind == "unreadable"
+
+
+@pytest.mark.parametrize("cell", [1e300, 1e13, "P99999999999999W", 1e10])
+def test_durations_that_do_not_fit_into_64_bits(cell):
+    rows = {"wait": cell, "age": 50}
+    fits = cell == 1e10
+    [note] = [n for n in averaged().check(rows) if n.columns == ["wait"]]
+    assert note.kind == ("out of range" if fits else "unreadable")
+    assert averaged().read(rows).X["wait"].isna()[0] != fits
+
+
+def test_times_that_do_not_fit_into_nanoseconds():
+    X = table()[["age", "shift"]].assign(shift=lambda X: X["shift"].dt.as_unit("ns"))
+    served = Served(
+        make_pipeline(TableEncoder(), DropoutLogisticRegression()).fit(X, Y), X
+    )
+    rows = {"age": 50, "shift": "9999-01-01"}
+    assert [note.kind for note in served.check(rows)] == ["unreadable"]
 
 
 def test_numbers_that_stand_for_categories():
@@ -418,6 +510,26 @@ def test_intervals():
     classes = Served(LinearSVC().fit(X, Y), X)
     with pytest.raises(RowsError, match=r"LinearSVC is a classifier.*conformal_sets"):
         classes.predict(X, interval=0.9)
+    for wrong in (0, 1, 9, float("nan")):
+        with pytest.raises(RowsError, match=f"between 0 and 1; got {wrong}"):
+            served.predict(X, interval=wrong)
+
+
+def test_a_coverage_that_needs_many_rows_is_shown_as_it_was_asked_for():
+    X = numbers()
+    model = AverageOverMissing(LinearRegression(), "joint-gaussian", n_calibration=60)
+    served = Served(model.fit(X, np.arange(120.0)), X)
+    with pytest.raises(RowsError, match=r"coverage=0\.9999999 needs"):
+        served.predict(X, interval=0.9999999)
+
+
+def test_several_targets_have_no_table_of_predictions():
+    X, y = numbers(), np.c_[np.arange(120) % 2, np.arange(120) % 3]
+    for model in (RandomForestClassifier(2), LinearRegression()):
+        served = Served(model.fit(X, y), X)
+        assert served.predict(X).shape == (120, 2)
+        with pytest.raises(RowsError, match="predicts several targets at once"):
+            answer_columns(served, X)
 
 
 def test_what_the_model_lacks_the_served_one_lacks():
@@ -485,6 +597,7 @@ def test_the_contract():
         "smoker": "boolean",
         "shift": "time",
         "height": "number",
+        "wait": "duration",
     }
     assert contract["ward"]["words"] == ["a", "b", "c"]
     assert contract["visits"]["range"] == [0, 8]
@@ -541,6 +654,27 @@ def test_the_schema_allows_what_needs_no_note(record, valid):
     assert valid == all(note.kind in ("absent", "extra") for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("cell", "valid"),
+    [
+        ("2024-05-01", True),
+        ("2024-05-01T08:00", True),
+        ("2024-05-01 08:00:00.5", True),
+        ("tomorrow", False),
+        ("2024", False),
+        ("08:00", False),
+    ],
+)
+def test_the_schema_knows_times_without_a_zone(cell, valid):
+    X = numbers().assign(day=np.repeat(pd.date_range("2024", periods=40), 3))
+    model = make_pipeline(TableEncoder(), DropoutLogisticRegression()).fit(X, Y)
+    served = Served(model, X)
+    pattern = served.json_schema()["properties"]["day"]["pattern"]
+    assert bool(re.search(pattern, cell)) == valid
+    kinds = [n.kind for n in served.check({"day": cell, "a": 0.0, "b": 1})]
+    assert kinds == ([] if valid else ["unreadable"])
+
+
 def test_a_column_that_must_be_there_is_not_null_in_the_schema():
     X = numbers()
     schema = Served(LogisticRegression().fit(X, Y), X).json_schema()
@@ -556,7 +690,7 @@ def test_times_without_a_name_of_their_zone():
 
 def test_served_models_explain_themselves():
     assert repr(averaged()).startswith("Served(AverageOverMissing(")
-    assert repr(averaged()).endswith(", 6 columns)")
+    assert repr(averaged()).endswith(", 7 columns)")
 
 
 CELL = st.one_of(

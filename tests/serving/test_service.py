@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from noiseproof import AverageOverMissing
 from noiseproof.evaluation import missing_cost
-from noiseproof.serving import Served, http_app
+from noiseproof.serving import RowsError, Served, http_app
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("starlette")
@@ -62,6 +63,20 @@ def test_answers_are_those_of_the_library(client, served):
 @pytest.mark.parametrize("body", [{"a": 1.0}, [{"a": 1.0}], {"rows": [{"a": 1.0}]}])
 def test_a_record_a_list_and_rows_with_options(client, body):
     assert client.post("/predict", json=body).json()["predictions"] == ["yes"]
+
+
+COLUMNS = [
+    b'{"a": [1.0, -2.0], "c": [0, null]}',
+    b'{"a": {"0": 1.0, "1": -2.0}, "c": {"0": 0, "1": null}}',
+    b'{"rows": {"a": [1.0, -2.0]}, "strict": false}',
+]
+
+
+@pytest.mark.parametrize("body", COLUMNS)
+def test_columns_have_an_answer_for_each_row(client, body):
+    answer = client.post("/predict", content=body).json()
+    assert answer["predictions"] == ["yes", "no"]
+    assert {note["kind"] for note in answer["notes"]} <= {"absent"}
 
 
 def test_notes_come_with_the_answer(client, served):
@@ -135,12 +150,17 @@ def test_numbers_that_are_too_large_for_the_model(model, words, rng):
         (b'{"rows": [{"a": 1}], "width": 0.9}', 400, "'width'"),
         (b'[{"a": 1}]' + b" " * 2000, 413, "more than 2,000 bytes"),
         (b"[" + b'{"a": 1},' * 5 + b'{"a": 1}]', 413, "6 rows, but only 5 are allowed"),
+        (b'{"a": [1, 2, 3, 4, 5, 6]}', 413, "6 rows, but only 5 are allowed"),
+        (b'{"a": [1, 2], "b": [1]}', 422, "2 values of 'a' and 1 values of 'b'"),
+        (b'{"a": [1, 2], "b": 1}', 422, "2 values of 'a' and one value of 'b'"),
         (b'[{"x": 1}]', 422, "column"),
         (b"[]", 422, "There are no rows to predict"),
         (b'{"rows": [{"a": 1}], "strict": true}', 422, "'b'"),
         (b'{"rows": [{"a": 1}], "interval": 0.9}', 422, "interval"),
         (b'{"rows": [{"a": 1}], "interval": "wide"}', 400, "interval"),
-        (b'{"rows": [{"a": 1}], "strict": "yes"}', 400, "strict"),
+        (b'{"rows": [{"a": 1}], "strict": "yes"}', 400, 'false; got "yes".'),
+        (b'{"rows": [{"a": 1}], "interval": 1.5}', 400, "0 and 1; got 1.5."),
+        (b'{"rows": [{"a": 1}], "' + b"w" * 500 + b'": 1}', 400, "www...'"),
     ],
 )
 def test_a_bad_request_gets_one_sentence(client, body, status, words):
@@ -150,11 +170,94 @@ def test_a_bad_request_gets_one_sentence(client, body, status, words):
     assert "\n" not in answer.json()["error"]
 
 
+def test_a_number_with_too_many_digits(served):
+    client = Client(http_app(served))
+    answer = client.post("/predict", content=b'{"a": ' + b"7" * 5000 + b"}")
+    assert answer.status_code == 400
+    assert answer.json() == {
+        "error": "The body contains an integer with more than 4,300 digits."
+    }
+
+
+def test_options_that_are_null_are_as_if_absent(client):
+    body = {"rows": {"a": 1.0}, "interval": None, "strict": None}
+    assert client.post("/predict", json=body).json()["predictions"] == ["yes"]
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(served):
+    app, sent = http_app(served, max_bytes=10), []
+    scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b""}
+    scope["headers"] = [(b"content-length", b"11")]
+
+    async def receive():
+        raise AssertionError("The body is read.")
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 413
+    assert b"more than 10 bytes" in sent[1]["body"]
+
+
+def test_long_values_are_not_sent_back_whole(client, served):
+    rows = [{"a": "x" * 1000, "b": 0.0, "c": 0.0}]
+    [note] = client.post("/predict", json=rows).json()["notes"]
+    assert len(note["finding"]) < 200
+    with pytest.raises(RowsError) as raised:
+        served.predict([{**rows[0], "y" * 1000: 1}], strict=True)
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize("unit", ["datetime64[ns]", "datetime64[D]", object])
+def test_labels_that_are_times(unit):
+    table = pd.DataFrame({"a": np.arange(20.0)})
+    model = LogisticRegression().fit(table, np.arange(20) // 10)
+    days = np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]").astype(unit)
+    model.classes_ = days
+    answer = Client(http_app(Served(model, table))).post("/predict", json={"a": 19.0})
+    assert answer.json()["classes"][0].startswith("2024-01-01")
+    assert answer.json()["predictions"][0].startswith("2024-01-02")
+
+
+BAD = {
+    "a model": (LogisticRegression(), {}, TypeError, "served must be a .*Served"),
+    "no rows": (None, {"max_rows": 0}, ValueError, "max_rows == 0, must be >= 1"),
+    "half a byte": (None, {"max_bytes": 0.5}, TypeError, "max_bytes must be"),
+    "a text": (None, {"max_seconds": "x"}, TypeError, "max_seconds must be"),
+    "no time": (None, {"max_seconds": 0}, ValueError, "must be > 0"),
+    "window": (None, {"window": -1}, ValueError, "window == -1, must be >= 0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments(name, served):
+    model, options, kind, words = BAD[name]
+    with pytest.raises(kind, match=words):
+        http_app(served if model is None else model, **options)
+
+
+def test_a_model_of_a_sparse_matrix_is_refused_at_the_start(rng):
+    X = sp.csr_array(rng.normal(size=(20, 3)))
+    served = Served(LogisticRegression().fit(X, np.arange(20) % 2), X)
+    with pytest.raises(ValueError, match="trained on a sparse matrix"):
+        http_app(served)
+
+
+def test_a_classifier_of_several_targets_is_refused_at_the_start():
+    X = pd.DataFrame({"a": np.arange(20.0)})
+    y = np.c_[np.arange(20) % 2, np.arange(20) % 3]
+    served = Served(DecisionTreeClassifier().fit(X, y), X)
+    with pytest.raises(ValueError, match="several targets at once"):
+        http_app(served)
+
+
 def test_unknown_paths_and_methods(client):
-    answers = {path: client.get(path) for path in ("/nowhere", "/predict")}
+    answers = {path: client.get(path) for path in ("/nowhere", "/health/", "/predict")}
     answers["/health"] = client.post("/health")
-    assert [answer.status_code for answer in answers.values()] == [404, 405, 405]
+    assert [answer.status_code for answer in answers.values()] == [404, 404, 405, 405]
     assert [answer.json()["error"] for answer in answers.values()] == [
+        "This path does not exist; use /predict, /contract, /health or /metrics.",
         "This path does not exist; use /predict, /contract, /health or /metrics.",
         "/predict does not answer GET; use POST.",
         "/health does not answer POST; use GET or HEAD.",

@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from arriving import CASES, Answer, Way, as_frame, as_records, averaged, table
 from sklearn.base import clone
@@ -17,12 +18,13 @@ from noiseproof.serving import RowsError, Served, http_app, to_onnx
 class CommandLine(Way):
     """The model and the rows go through files."""
 
-    def __init__(self, served, run, model_file, folder):
+    def __init__(self, served, run, model_file, data):
         super().__init__(served)
-        self.run, self.model_file, self.data = run, model_file, folder / "new.csv"
+        self.run, self.model_file, self.data = run, model_file, data
 
     def ask(self, rows):
-        as_frame(rows).to_csv(self.data, index=False)
+        write = {".csv": pd.DataFrame.to_csv, ".parquet": pd.DataFrame.to_parquet}
+        write[self.data.suffix](as_frame(rows), self.data, index=False)
         done = self.run("predict", self.model_file, self.data, "--json")
         if done.code:
             raise ValueError(done.err.strip().removeprefix("Error: "))
@@ -54,18 +56,28 @@ class HTTP(Way):
     """Rows and answers are JSON."""
 
     def ask(self, rows):
-        answer = asyncio.run(self._post(as_records(rows)))
+        answer = asyncio.run(self._post(self.body(as_records(rows))))
         if answer.status_code == 422:
             raise ValueError(answer.json()["error"])
         found = answer.json()
         notes = {(note["kind"], tuple(note["columns"])) for note in found["notes"]}
         return Answer(found["probabilities"], notes)
 
-    async def _post(self, records):
+    def body(self, records):
+        return records
+
+    async def _post(self, body):
         httpx = pytest.importorskip("httpx")
         transport = httpx.ASGITransport(http_app(self.served))
         async with httpx.AsyncClient(transport=transport) as client:
-            return await client.post("http://localhost/predict", json=records)
+            return await client.post("http://localhost/predict", json=body)
+
+
+class HTTPColumns(HTTP):
+    """A list for each column instead of records."""
+
+    def body(self, records):
+        return {name: [row[name] for row in records] for name in records[0]}
 
 
 class MLflow(Way):
@@ -93,7 +105,7 @@ class MLflow(Way):
 class ONNX(Way):
     """A graph has typed inputs: `Served.read` makes them of what arrives.
 
-    ONNX has no type for times, so the model goes without that column.
+    ONNX has no type for times and durations, so the model goes without them.
     """
 
     close = 1e-5
@@ -103,7 +115,7 @@ class ONNX(Way):
         self.session = session
 
     def ask(self, rows):
-        rows = as_frame(rows).drop(columns="shift", errors="ignore")
+        rows = as_frame(rows).drop(columns=["shift", "wait"], errors="ignore")
         X, inputs = self.served.read(rows).X, {}
         for wanted in self.session.get_inputs():
             column = X[wanted.name]
@@ -126,10 +138,10 @@ def mlflow_model(tmp_path_factory):
 
 @functools.cache
 def without_times():
-    """The same model without its column of times."""
+    """The same model without its columns of times and durations."""
     model, X = averaged().model, table()
     y = model.predict(X)
-    X = X.drop(columns="shift")
+    X = X.drop(columns=["shift", "wait"])
     return Served(clone(model).fit(X, y), X, target="diagnosis")
 
 
@@ -148,13 +160,24 @@ def library(served):
 
 @pytest.fixture
 def command_line(served, run, model_file, tmp_path):
-    return CommandLine(served, run, model_file, tmp_path)
+    return CommandLine(served, run, model_file, tmp_path / "new.csv")
+
+
+@pytest.fixture
+def parquet(served, run, model_file, tmp_path):
+    return CommandLine(served, run, model_file, tmp_path / "new.parquet")
 
 
 @pytest.fixture
 def http(served):
     pytest.importorskip("starlette")
     return HTTP(served)
+
+
+@pytest.fixture
+def http_columns(served):
+    pytest.importorskip("starlette")
+    return HTTPColumns(served)
 
 
 @pytest.fixture
@@ -167,7 +190,7 @@ def onnx(onnx_session):
     return ONNX(without_times(), onnx_session)
 
 
-OFTEN = ["library", "command_line", "http", "onnx"]
+OFTEN = ["library", "command_line", "http", "http_columns", "onnx"]
 MARKS = [pytest.mark.whole, pytest.mark.filterwarnings("ignore")]
 
 
@@ -177,17 +200,69 @@ def test_same_answer_or_same_sentence(name, way, request):
     request.getfixturevalue(way).check(CASES[name])
 
 
+TYPED = [name for name, case in CASES.items() if isinstance(case.rows, pd.DataFrame)]
+MIXED = ["unreadable", "unseen"]  # values of several types, which Parquet cannot hold
+
+
+@pytest.mark.parametrize("name", sorted(set(TYPED) - set(MIXED)))
+def test_tables_in_parquet(name, parquet):
+    parquet.check(CASES[name])
+
+
 STRICT = [name for name, case in CASES.items() if case.notes]
 
 
+@pytest.fixture
+def strict(served):
+    """The sentence of the library for rows of a case."""
+
+    def sentence(name):
+        with pytest.raises(RowsError) as raised:
+            served.predict(CASES[name].rows, strict=True)
+        return str(raised.value)
+
+    return sentence
+
+
 @pytest.mark.parametrize("name", STRICT)
-def test_strict_says_the_same_in_the_library_and_on_the_command_line(
-    name, served, run, model_file, tmp_path
+def test_strict_says_the_same_on_the_command_line(
+    name, strict, run, model_file, tmp_path
 ):
-    rows = CASES[name].rows
-    with pytest.raises(RowsError) as raised:
-        served.predict(rows, strict=True)
-    as_frame(rows).to_csv(tmp_path / "new.csv", index=False)
+    as_frame(CASES[name].rows).to_csv(tmp_path / "new.csv", index=False)
     done = run("predict", model_file, tmp_path / "new.csv", "--strict")
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"Error: {raised.value}\n"
+    assert done.err == f"Error: {strict(name)}\n"
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_strict_says_the_same_over_http(name, strict, http):
+    body = {"rows": as_records(CASES[name].rows), "strict": True}
+    answer = asyncio.run(http._post(body))
+    assert (answer.status_code, answer.json()) == (422, {"error": strict(name)})
+
+
+@pytest.mark.whole
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(set(STRICT) - {"extra"}))  # which it removes
+def test_strict_says_the_same_in_mlflow(name, strict, mlflow_model):
+    from mlflow.exceptions import MlflowException
+
+    with pytest.raises(MlflowException) as raised:
+        mlflow_model.predict(as_frame(CASES[name].rows), params={"strict": True})
+    assert raised.value.message == strict(name)
+
+
+INTERVAL = "interval must be a number between 0 and 1; got 1.5."
+
+
+def test_intervals_are_refused_in_the_same_sentence(
+    served, run, model_file, http, tmp_path
+):
+    with pytest.raises(RowsError) as raised:
+        served.predict(CASES["as trained"].rows, interval=1.5)
+    assert str(raised.value) == INTERVAL
+    as_frame(CASES["as trained"].rows).to_csv(tmp_path / "new.csv", index=False)
+    done = run("predict", model_file, tmp_path / "new.csv", "--interval", "1.5")
+    assert done.err.splitlines()[-1] == f"Error: {INTERVAL}"
+    answer = asyncio.run(http._post({"rows": [{"age": 1}], "interval": 1.5}))
+    assert answer.json() == {"error": INTERVAL}

@@ -78,6 +78,35 @@ def test_text_in_parquet(tmp_path):
     assert table.X["e"].tolist() == ["p", "q"]
 
 
+def test_types_of_pandas_in_parquet(tmp_path):
+    """Nullable columns, categories and durations; a named index is no feature."""
+    hours = pd.to_timedelta([1, None, 3], unit="h")
+    frame = pd.DataFrame(
+        {
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "count": pd.array([1, None, 3], dtype="Int64"),
+            "dose": pd.array([0.5, None, 3], dtype="Float64"),
+            "ward": pd.Categorical(["a", None, "b"]),
+            "name": pd.array(["x", None, "y"], dtype="string"),
+            **{f"wait {unit}": hours.as_unit(unit) for unit in ("s", "ms", "us", "ns")},
+        },
+        index=pd.Index(["p", "q", "r"], name="patient"),
+    )
+    frame.to_parquet(tmp_path / "table.parquet")
+    found = read_table(tmp_path / "table.parquet").X
+    assert list(found) == list(frame)
+    for name in frame:
+        if name in ("ward", "name"):
+            assert found[name].isna().tolist() == [False, True, False]
+            assert found[name].dropna().tolist() == frame[name].dropna().tolist()
+            continue
+        assert found[name].dtype == np.float64
+    np.testing.assert_array_equal(found["flag"], [1, np.nan, 0])
+    np.testing.assert_array_equal(found["count"], [1, np.nan, 3])
+    for unit in ("s", "ms", "us", "ns"):
+        np.testing.assert_array_equal(found[f"wait {unit}"], [3600, np.nan, 3 * 3600])
+
+
 def test_a_column_without_a_name_is_left_out(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv")  # with the index of pandas
     with pytest.warns(UserWarning, match="column without a name is left out"):

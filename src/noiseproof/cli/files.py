@@ -25,6 +25,14 @@ from noiseproof.tables import (
 )
 from noiseproof.training import task_of
 
+_STARTS = {  # of files that come through standard input, and their suffixes
+    b"PAR1": ".parquet",
+    b"PK\x03\x04": ".npz",
+    b"\x1f\x8b": ".csv.gz",
+    b"BZh": ".csv.bz2",
+    b"\xfd7zXZ": ".csv.xz",
+    b"\x28\xb5\x2f\xfd": ".csv.zst",
+}
 _CHANGES = ("absent", "extra", "unreadable", "unseen")  # what models are judged on
 
 
@@ -135,11 +143,23 @@ def read_data(path: Path, target: str | None, **options: Any) -> Table:
     if str(path) != "-":
         return read_table(path, target, strict=False, **options)
     data = sys.stdin.buffer.read()
-    suffix = {b"PAR1": ".parquet", b"PK\x03\x04": ".npz"}.get(data[:4], ".csv")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / f"input{suffix}"
+    known = (suffix for start, suffix in _STARTS.items() if data.startswith(start))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(record=True) as said,
+    ):
+        warnings.simplefilter("always")
+        copy = Path(folder) / f"input{next(known, '.csv')}"
         copy.write_bytes(data)
-        return read_table(copy, target, strict=False, **options)
+        try:
+            table = read_table(copy, target, strict=False, **options)
+        except TableError as error:
+            raise TableError(str(error).replace(str(copy), "standard input")) from error
+    for warning in said:
+        warnings.warn(
+            str(warning.message).replace(str(copy), "standard input"), stacklevel=2
+        )
+    return table
 
 
 def open_models(paths: list[Path]) -> dict[str, Saved]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import tempfile
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -71,8 +74,12 @@ def serve(
     limits["window"] = window
     os.environ[_SETTINGS] = json.dumps({"model": str(model), "limits": limits})
     app = worker_app()  # what is wrong with the file is said before anything listens
-    note(f"Serving {model} at http://{host}:{port} (POST /predict, GET /contract, ...)")
-    with tempfile.TemporaryDirectory() as folder:
+    port = _listened(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    note(f"Serving {model} at {address} (POST /predict, GET /contract, ...)")
+    # after a stop uvicorn raises the signal again, when nothing is left to be done
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    with tempfile.TemporaryDirectory() as folder, suppress(KeyboardInterrupt):
         if workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         uvicorn.run(
@@ -86,6 +93,18 @@ def serve(
             limit_concurrency=_CONNECTIONS,
             timeout_graceful_shutdown=int(2 * max_seconds) + 1,  # to read, to answer
         )
+
+
+def _listened(host: str, port: int) -> int:
+    """The port, or a free one for 0, after a try to listen on it."""
+    try:
+        [(family, *_), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        with socket.create_server((host, port), family=family) as server:
+            found: int = server.getsockname()[1]
+            return found
+    except OSError as error:
+        words = error.strerror or str(error)
+        raise ValueError(f"Cannot listen on {host}, port {port}: {words}.") from error
 
 
 def worker_app() -> Any:

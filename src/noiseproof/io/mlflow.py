@@ -96,6 +96,11 @@ def _described(served: Served) -> Iterator[dict[str, Any]]:
             f"MLflow needs a served model, not a {type(served).__name__}: pass "
             "noiseproof.serving.Served(model, training_table)."
         )
+    if served.form == "sparse":
+        raise ValueError(
+            "The model was trained on a sparse matrix, whose columns have no names for "
+            "MLflow's signature; log a model that was trained on a table with names."
+        )
     _mlflow()  # what is lacking is said first
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE

@@ -122,8 +122,8 @@ def save(
         _read(unpack(data, name)[1], trusted)  # whatever is written can be read
     except _UntrustedError as error:
         raise TypeError(
-            f"{name} cannot be saved: it contains {error}, whose code would not be in "
-            "the file. Use types and functions of noiseproof or scikit-learn."
+            f"{name} cannot be saved: it contains {error}, which load does not trust. "
+            "Replace it, or pass its name in `trusted` to save and load."
         ) from error
     except Exception as error:  # what a part of the model raises when it is asked
         raise TypeError(f"{name} cannot be saved: {_first_line(error)}") from error
@@ -192,8 +192,15 @@ def load_with_notes(
     """Load model and notes in one go, because a pipe can be read only once."""
     _skops()  # what is lacking is said first
     name = os.fspath(path)
-    header, payload = unpack(Path(path).read_bytes(), name)
+    header, payload = unpack(_bytes_of(path), name)
     return read_skops(payload, name, trusted), _notes(header)
+
+
+def _bytes_of(path: PathLike) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{path}: there is no such file.") from error
 
 
 def read_skops(payload: bytes, name: str, trusted: Iterable[Any] = ()) -> Any:
@@ -254,7 +261,7 @@ def read_notes(path: PathLike) -> dict[str, Any]:
     >>> noiseproof.io.read_notes(path)
     {'by': 'Ada', 'training_rows': False}
     """
-    return _notes(unpack(Path(path).read_bytes(), os.fspath(path))[0])
+    return _notes(unpack(_bytes_of(path), os.fspath(path))[0])
 
 
 @shared_docs

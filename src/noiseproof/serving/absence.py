@@ -65,7 +65,8 @@ def _answers(model: Any, X: Any) -> Array:
     """Probabilities or predictions; an error if some are NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ask = getattr(model, "predict_proba", model.predict)
+        one = not isinstance(getattr(model, "classes_", None), list)
+        ask = getattr(model, "predict_proba", model.predict) if one else model.predict
         answers = np.asarray(ask(X))
     if answers.dtype.kind == "f" and np.isnan(answers).any():
         raise ValueError("The model predicts NaN.")
@@ -73,9 +74,9 @@ def _answers(model: Any, X: Any) -> Array:
 
 
 def _cost(model: Any, complete: Array, answers: Array) -> float | None:
+    if isinstance(getattr(model, "classes_", None), list):  # several outputs
+        return None
     if hasattr(model, "predict_proba"):
-        if complete.ndim != 2:  # several outputs
-            return None
         return float(complete.max(axis=1).mean() - answers.max(axis=1).mean())
     if hasattr(model, "classes_") or complete.dtype.kind not in "fiu":
         return None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from noiseproof._pipelines import intervals_of
+from noiseproof.serving.arrivals import RowsError
 from noiseproof.serving.served import Served
 
 
@@ -23,6 +26,11 @@ def answer_columns(
             ends = intervals_of(model, rows, interval)
         return {"prediction": predictions, "lower": ends[:, 0], "upper": ends[:, 1]}
     columns = {"prediction": model.predict(rows, **options)}
+    if np.ndim(columns["prediction"]) > 1:
+        raise RowsError(
+            "The model predicts several targets at once, for which there is no table "
+            "of predictions; train one model for each target."
+        )
     if hasattr(model, "predict_proba"):
         shares = model.predict_proba(rows)
         for name, column in zip(model.classes_, shares.T, strict=True):

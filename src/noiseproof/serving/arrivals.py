@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from noiseproof._rows import density
+from noiseproof.serving.cells import unmasked
 
 NO_ROWS = "There are no rows to predict."
 
@@ -75,6 +76,8 @@ def _framed(frame: Any) -> dict[str, Any]:
 def _listed(rows: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
     """Read a dictionary of columns, or of the values of a single row."""
     found = _named(rows.items())
+    if found and all(isinstance(value, Mapping) for value in found.values()):
+        found = _unlabelled(found)
     single = [not _is_column(value) for value in found.values()]
     if all(single):
         return {name: [value] for name, value in found.items()}, 1
@@ -91,7 +94,20 @@ def _listed(rows: Mapping[Any, Any]) -> tuple[dict[str, Any], int]:
     return found, next(iter(sizes.values()))
 
 
+def _unlabelled(found: dict[str, Any]) -> dict[str, list[Any]]:
+    """Columns that are dictionaries from labels of rows to values, as of `to_dict`."""
+    labels = [list(value) for value in found.values()]
+    if any(own != labels[0] for own in labels):
+        raise RowsError(
+            "A dictionary of dictionaries must contain columns, each with the same "
+            "labels of rows in the same order."
+        )
+    return {name: list(value.values()) for name, value in found.items()}
+
+
 def _is_column(value: Any) -> bool:
+    if isinstance(value, Set):
+        raise RowsError("A column must have an order; got a set instead of a list.")
     scalar = isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__")
     return not scalar and getattr(value, "ndim", 1) > 0
 
@@ -119,7 +135,7 @@ def _positioned(rows: Any, names: Sequence[str]) -> tuple[dict[str, Any], int]:
     if density(rows) is not None:
         rows = rows.toarray()
     try:
-        values = np.asarray(rows)
+        values = unmasked(rows)
         if values.dtype.kind in "US":  # numbers among texts are to stay numbers
             values = np.asarray(rows, dtype=object)
     except ValueError:  # rows of different lengths

@@ -6,6 +6,7 @@ None does. Times and durations are read into floats as well, as microseconds.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,6 +28,16 @@ _MICROSECOND = timedelta(microseconds=1)
 _EMPTY = {"", "na", "n/a", "#n/a", "nan", "null", "none"}  # instead of a number
 _TRUTH = {"true": 1.0, "false": 0.0}
 _NESTED = (list, tuple, dict, set, bytes, np.ndarray)
+_ODD = {np.datetime64, np.timedelta64, bytes}  # which float() may take for numbers
+# 2 days 01:00:00, -1 days +23:00:00, 1 day, 1:00:00, 1:00:00.5
+_CLOCK = re.compile(
+    r"(?:([+-]?\d+) days?)?(?:,? ?)(?:([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?"
+)
+_ISO = re.compile(  # P2DT1H30M, PT0.5S
+    r"([+-]?)P(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
+)
+_LENGTHS = (7 * 86400, 86400, 3600, 60, 1)  # of a week and so on, in seconds
 
 
 class Cells(NamedTuple):
@@ -39,28 +50,51 @@ class Cells(NamedTuple):
 def as_cells(column: Any) -> Cells:
     """A column of pandas, polars or Arrow, an array or a list."""
     dtype = getattr(column, "dtype", None)
+    if isinstance(column, np.ma.MaskedArray):
+        return as_cells(unmasked(column))
     if dtype is None:  # a list, or a column of an Arrow table
         cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
         return Cells(as_objects(cells))
     if hasattr(dtype, "is_numeric"):  # polars
-        numbers = dtype.is_numeric() and not dtype.is_decimal()
+        wide = dtype.is_decimal() or str(dtype).endswith("128")
+        numbers = dtype.is_numeric() and not wide
         return Cells(np.asarray(column) if numbers else as_objects(column.to_list()))
     kind = "O" if str(dtype) == "category" else dtype.kind
     if kind in _TIMES:
-        aware = getattr(getattr(column, "dt", None), "tz", None) is not None
-        return Cells(np.asarray(column, dtype=_TIMES[kind]), aware)
+        if str(dtype).startswith(("date32", "date64")):  # Arrow's dates
+            column = column.astype(_TIMES[kind])
+        times = np.asarray(column, dtype=_TIMES[kind])
+        return Cells(times, zone_of(dtype) is not None)
     if isinstance(dtype, np.dtype) and kind in "fiub":
         return Cells(np.asarray(column))
     if kind in "fiu":  # nullable, or Arrow's
         return Cells(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if hasattr(dtype, "pyarrow_dtype"):  # some of Arrow's types have no conversion
+        return Cells(as_objects(list(column)))
     return Cells(np.asarray(column, dtype=object))
 
 
+def zone_of(dtype: Any) -> Any:
+    """The time zone of a dtype of pandas, Arrow or polars; None if it has none."""
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    zone = getattr(dtype, "tz", None)
+    return getattr(dtype, "time_zone", None) if zone is None else zone
+
+
+def unmasked(values: Any) -> Array:
+    """An array of NumPy, in which masked values become NaN or None."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    objects = np.array(values.data, dtype=object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
 def as_objects(cells: list[Any]) -> Array:
-    """A list as an array of objects."""
-    values = np.empty(len(cells), dtype=object)
-    values[:] = cells
-    return values
+    """A list as an array of objects, as they are."""
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 class Read(NamedTuple):
@@ -74,7 +108,8 @@ class Read(NamedTuple):
 def read_numbers(cells: Cells) -> Read:
     """Read numbers, also those written as text."""
     values = cells.values
-    if values.dtype.kind not in _TIMES:
+    listed = values.tolist() if values.dtype == object else ()
+    if values.dtype.kind not in _TIMES and _ODD.isdisjoint(map(type, listed)):
         try:
             return _as_read(values.astype(np.float64))
         except (TypeError, ValueError, OverflowError):
@@ -138,10 +173,17 @@ def _text(cell: Any) -> str | None:
 
 def written(cell: Any) -> str:
     """A value as text; an integer has no decimals, whatever its type."""
+    if isinstance(cell, np.timedelta64):  # which is a Real
+        return str(cell.astype(_TIMES["m"]).item())
     with suppress(OverflowError, ValueError):  # no number that a float could be
         if isinstance(cell, Real | Decimal) and float(cell).is_integer():
             cell = cell if isinstance(cell, bool | int) else int(float(cell))
     return str(cell)
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """A text for a message, cut if it is long."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _as_read(numbers: Array) -> Read:
@@ -173,7 +215,8 @@ def _parsed(values: Array, parse: Callable[[Any], float]) -> Read:
 
 
 def _number(cell: Any) -> float:
-    if not isinstance(cell, Real | Decimal | str | np.bool_):
+    is_number = isinstance(cell, Real | Decimal | str | np.bool_)
+    if not is_number or isinstance(cell, np.timedelta64):
         raise TypeError
     return float(cell)
 
@@ -203,4 +246,24 @@ def _duration(cell: Any) -> float:
         cell = cell.astype(_TIMES["m"]).tolist()
     if isinstance(cell, timedelta):
         return cell / _MICROSECOND
+    if isinstance(cell, str):
+        seconds = _spelled_out(cell.strip())
+        cell = cell if seconds is None else seconds
     return 1e6 * _number(cell)
+
+
+def _spelled_out(text: str) -> float | None:
+    """Seconds of a duration as pandas, Python or ISO 8601 write it."""
+    clock, iso = _CLOCK.fullmatch(text), _ISO.fullmatch(text)
+    if clock and any(clock.groups()):
+        days, sign, *rest = clock.groups()
+        parts = ["0", "0", *rest]
+        before = 86400.0 * int(days or 0)
+    elif iso and any(iso.groups()[1:]):
+        (sign, *parts), before = iso.groups(), 0.0
+    else:
+        return None
+    seconds = sum(
+        float(part or 0) * length for part, length in zip(parts, _LENGTHS, strict=True)
+    )
+    return before + (-seconds if sign == "-" else seconds)

@@ -16,6 +16,7 @@ from noiseproof.serving.cells import (
     Array,
     Cells,
     Mask,
+    Read,
     as_cells,
     as_objects,
     is_empty,
@@ -26,6 +27,7 @@ from noiseproof.serving.cells import (
     read_times,
     read_truths,
     written,
+    zone_of,
 )
 
 _SIGNED, _UNSIGNED = (
@@ -136,9 +138,9 @@ class Column:
                 new = is_missing(values) & ~texts.empty & ~texts.bad
             return Reading(values, texts.empty, texts.bad, new, np.zeros_like(new))
         if self.kind == "time":
-            found = read_times(cells, self.zone)
+            found = _within(read_times(cells, self.zone), self.dtype)
         elif self.kind == "duration":
-            found = read_durations(cells)
+            found = _within(read_durations(cells), self.dtype)
         else:
             read = read_truths if self.kind == "boolean" else read_numbers
             found = read(cells)
@@ -207,6 +209,13 @@ class Column:
         return held
 
 
+def _within(found: Read, unit: str) -> Read:
+    """Times, of which those that do not fit into 64 bits cannot be read."""
+    beyond = np.abs(found.values) >= 2.0**63 / (1000 if unit == "ns" else 1)
+    values = np.where(beyond, np.nan, found.values)
+    return Read(values, found.empty, found.bad | beyond)
+
+
 def _times(values: Array, dtype: str) -> Array:
     codes = np.where(np.isnan(values), -(2.0**63), np.round(values))  # NaT
     return codes.astype(np.int64).view(dtype)
@@ -269,7 +278,11 @@ def _kind(label: Any, column: Any, cells: Cells) -> tuple[str, str]:
 def _kind_of_objects(label: Any, values: Array) -> str:
     there = [cell for cell in values.tolist() if not is_empty(cell)]
     kinds = set(map(type, there))
-    odd = [t for t in kinds if not issubclass(t, str | Real | np.bool_)]
+    odd = [
+        t
+        for t in kinds
+        if not issubclass(t, str | Real | np.bool_) or issubclass(t, np.timedelta64)
+    ]
     if odd:
         raise TypeError(
             f"Column {label!r} of the reference contains values of type "
@@ -284,9 +297,7 @@ def _kind_of_objects(label: Any, values: Array) -> str:
 
 def _zone(label: Any, column: Any) -> str | None:
     """Name of the time zone of a column of pandas or polars."""
-    dtype = getattr(column, "dtype", None)
-    zone = getattr(getattr(column, "dt", None), "tz", None)
-    zone = getattr(dtype, "time_zone", None) if zone is None else zone
+    zone = zone_of(getattr(column, "dtype", None))
     if zone is None:
         return None
     try:

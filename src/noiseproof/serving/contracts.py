@@ -10,6 +10,9 @@ import numpy as np
 
 from noiseproof.serving.columns import Column
 
+_LOCAL = (  # a time without a time zone, or a date
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?)?$"
+)
 _TYPES = {
     "number": ["number"],
     "duration": ["number"],
@@ -67,8 +70,9 @@ def _property(column: Column) -> dict[str, Any]:
         found["enum"] = [*column.words, *[None] * empty]
     else:
         found["type"] = [*_TYPES[column.kind], *["null"] * empty]
-    if column.kind == "time" and column.zone is not None:
-        found["format"] = "date-time"
+    if column.kind == "time":
+        zoned = column.zone is not None
+        found |= {"format": "date-time"} if zoned else {"pattern": _LOCAL}
     low, high = column.bounds
     if column.kind in ("number", "duration") and np.isfinite(low):
         unit = 1e6 if column.kind == "duration" else 1.0

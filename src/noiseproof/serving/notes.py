@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noiseproof.serving.cells import Mask, as_cells, written
+from noiseproof.serving.cells import Mask, as_cells, shortened, written
 from noiseproof.serving.columns import Column, Reading
 from noiseproof.tables import Note
 
@@ -37,7 +37,7 @@ def notes_on(
 def _on_values(column: Column, reading: Reading, cells: Any, n: int) -> Iterator[Note]:
     def note(kind: str, which: Mask, words: str) -> Note:
         count = int(np.count_nonzero(which))
-        such = written(as_cells(cells).values[int(np.argmax(which))])
+        such = shortened(written(as_cells(cells).values[int(np.argmax(which))]))
         finding = f"{count} of {n} values {words}, such as {such!r}"
         return Note([column.name], finding, "", kind, count)
 

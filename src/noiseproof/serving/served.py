@@ -16,7 +16,7 @@ from noiseproof._private import _safe_indexing
 from noiseproof._rows import density
 from noiseproof.serving.absence import sample_size, with_costs
 from noiseproof.serving.arrivals import NO_ROWS, RowsError, arranged
-from noiseproof.serving.cells import is_missing
+from noiseproof.serving.cells import is_missing, shortened, unmasked
 from noiseproof.serving.columns import Column, Reading, summarised
 from noiseproof.serving.contracts import contract_of, schema_of
 from noiseproof.serving.encoders import kinds_of, remembered_columns
@@ -70,10 +70,10 @@ class Served:
         A fitted model with `predict`. It should accept missing values, as
         `AverageOverMissing` does. A model that refuses them still gets its columns in
         order.
-    reference : data frame, array or sparse matrix of shape (n_samples, n_columns)
-        The training table, without the target. If the model knows the names of its
-        columns, the table may have others as well. For a sparse matrix only the number
-        of columns is kept.
+    reference : table, array or sparse matrix of shape (n_samples, n_columns)
+        The training table, without the target: a data frame of pandas or polars, an
+        Arrow table, or an array. If the model knows the names of its columns, the table
+        may have others as well. For a sparse matrix only the number of columns is kept.
     target : str, default=None
         Name of the target. New tables may have a column of this name, which is ignored.
 
@@ -112,9 +112,13 @@ class Served:
         self.target = target
         self.form = "sparse"
         self.columns: list[Column] = []
+        reference = _as_table(reference)
         shape = getattr(reference, "shape", None) or np.shape(reference)
         if len(shape) != 2 or 0 in shape:
-            raise ValueError("reference must be a table with rows and columns.")
+            raise ValueError(
+                "reference must be a table with rows and columns: a data frame, an "
+                f"array or a sparse matrix; got {type(reference).__name__}."
+            )
         self.width = int(shape[1])
         if density(reference) is None:
             self._summarise(reference)
@@ -223,6 +227,10 @@ class Served:
         """
         if interval is None:
             return self.model.predict(self._rows(rows, strict))
+        if not 0 < interval < 1:
+            raise RowsError(
+                f"interval must be a number between 0 and 1; got {interval!r}."
+            )
         if not has_intervals(self.model):
             raise RowsError(why_no_intervals(self.model))
         X = self._rows(rows, strict)
@@ -287,6 +295,11 @@ class Served:
             The rows as the model gets them, and notes on them.
         """
         if isinstance(rows, Arrived):
+            names = [str(name) for name in getattr(rows.X, "columns", self.names)]
+            if rows.missing.shape[1] != len(self.columns) or names != self.names:
+                raise RowsError(
+                    "The rows were read for another model; pass them as they arrived."
+                )
             return rows
         if self.form == "sparse":
             return self._read_sparse(rows)
@@ -390,13 +403,22 @@ class Served:
         return f"Served({self.model!r}, {self.width} columns)"
 
 
+def _as_table(reference: Any) -> Any:
+    """A lazy frame of polars or an Arrow table as a data frame."""
+    if hasattr(reference, "collect"):
+        return reference.collect()
+    if hasattr(reference, "column_names") and hasattr(reference, "to_pandas"):
+        return reference.to_pandas()
+    return reference
+
+
 def _columns(table: Any) -> list[tuple[Any, Any]]:
     """Labels and columns of a table; columns of an array are named x0, x1, ..."""
     if hasattr(table, "items"):
         return list(table.items())
     if hasattr(table, "iter_columns"):
         return list(zip(table.columns, table.iter_columns(), strict=True))
-    table = np.asarray(table)
+    table = unmasked(table)
     return [(f"x{j}", column) for j, column in enumerate(table.T)]
 
 
@@ -421,4 +443,4 @@ def _known(
 
 def _quoted(names: Sequence[str], most: int = 5) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    return ", ".join(repr(shortened(name)) for name in names[:most]) + more

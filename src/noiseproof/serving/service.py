@@ -13,16 +13,19 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from threading import Lock
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_scalar
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof._version import __version__
 from noiseproof.evaluation import missing_cost
 from noiseproof.serving.arrivals import RowsError
+from noiseproof.serving.cells import shortened
 from noiseproof.serving.served import Arrived, Served
 from noiseproof.tables import Note
 
@@ -57,6 +60,7 @@ _OPTIONS: dict[str, Any] = {  # beside the rows of a request, and what they may 
 }
 _LEGAL = {"interval": "a number between 0 and 1", "strict": "true or false"}
 _LEAST = 50  # rows in the window, or nothing is estimated
+_GRACE = 0.5  # seconds for a request on its way to a service that is told to stop
 _SECONDS = 30.0  # for which an estimate is good enough
 _LOG = logging.getLogger("noiseproof.serving")
 
@@ -80,11 +84,12 @@ def http_app(
       missing values cost (see `noiseproof.evaluation.missing_cost`).
 
     The body of `/predict` is a record (a JSON object with a value for each column), a
-    list of records, or `{"rows": records, "interval": 0.9, "strict": false}`. `null`
-    and omitted columns are missing values. An error is `{"error": sentence}`, with
-    status 400 (not JSON, or not records), 404 (no such path), 405 (another method), 408
-    (the body came too slowly), 413 (the body is too long), 422 (the model refuses the
-    rows), 503 (no answer in time), or 500.
+    list of records, columns (an object with a list for each column), or an object with
+    one of these as `rows`, such as `{"rows": records, "interval": 0.9, "strict":
+    false}`. `null` and omitted columns are missing values. An error is `{"error":
+    sentence}`, with status 400 (not JSON, or not records), 404 (no such path), 405
+    (another method), 408 (the body came too slowly), 413 (the body is too long), 422
+    (the model refuses the rows), 503 (no answer in time), or 500.
 
     Parameters
     ----------
@@ -121,9 +126,16 @@ def http_app(
 
     It runs in any ASGI server, such as `uvicorn.run(app)`.
     """
+    _check_served(served)
+    for name, limit in (("max_bytes", max_bytes), ("max_rows", max_rows)):
+        check_scalar(limit, name, Integral, min_val=1)
+    check_scalar(
+        max_seconds, "max_seconds", Real, min_val=0, include_boundaries="neither"
+    )
+    check_scalar(window, "window", Integral, min_val=0)
     limits = _Limits(max_bytes, max_rows, max_seconds, window)
     service = _Service(served, limits)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/predict", service.predict, methods=["POST"]),
             Route("/contract", service.contract),
@@ -133,6 +145,26 @@ def http_app(
         exception_handlers={HTTPException: _refusal, Exception: _failure},
         middleware=[Middleware(_Counting, counters=service.counters)],
     )
+    app.router.redirect_slashes = False  # a redirection has no sentence
+    return app
+
+
+def _check_served(served: Any) -> None:
+    """Refuse a model that could not answer any request."""
+    if not isinstance(served, Served):
+        raise TypeError(
+            f"served must be a noiseproof.serving.Served, which knows the training "
+            f"table; got {type(served).__name__}."
+        )
+    if served.form == "sparse":
+        raise ValueError(
+            "The model was trained on a sparse matrix, whose columns have no names for "
+            "JSON to use; serve a model that was trained on a table with names."
+        )
+    if isinstance(getattr(served, "classes_", None), list):
+        raise ValueError(
+            "The model predicts several targets at once; serve one model for each."
+        )
 
 
 @dataclass(frozen=True)
@@ -158,9 +190,10 @@ class _Service:
         """Predict the rows in the body of a request."""
         body = await self._within_time(self._body(request), 408, "The body took longer")
         rows, options = _question(body)
-        if len(rows) > self.limits.max_rows:
+        n = _n_rows(rows)
+        if n > self.limits.max_rows:
             raise HTTPException(
-                413, f"The request has {len(rows)} rows, but only "
+                413, f"The request has {n} rows, but only "
                 f"{self.limits.max_rows} are allowed; send several requests.",
             )  # fmt: skip
         work = partial(self._answer, rows, **options)
@@ -169,7 +202,7 @@ class _Service:
         found = await self._within_time(future, 503, "The answer takes longer")
         return _JSON(found)
 
-    def _answer(self, rows: list[Any], **options: Any) -> dict[str, Any]:
+    def _answer(self, rows: Any, **options: Any) -> dict[str, Any]:
         """Predictions and notes, as types of JSON."""
         served = self.served
         try:
@@ -197,6 +230,9 @@ class _Service:
             found["probabilities"] = served.predict_proba(arrived)
         found = {name: np.asarray(part) for name, part in found.items()}
         for name, part in found.items():
+            if part.dtype.kind in "mM":  # class labels that are times
+                found[name] = part.astype(str)
+        for name, part in found.items():
             if part.dtype.kind == "f" and not np.isfinite(part).all():
                 raise RowsError(
                     f"The {name} are not all finite numbers: some values of the rows "
@@ -206,16 +242,19 @@ class _Service:
 
     async def _body(self, request: Request) -> bytes:
         """Read the body of a request, unless it is too long."""
+        most = self.limits.max_bytes
+        too_long = HTTPException(
+            413, f"The body has more than {most:,} bytes; send fewer rows in a request."
+        )
+        told = request.headers.get("content-length", "")
+        if told.isdecimal() and int(told[:19]) > most:
+            raise too_long
         parts, size = [], 0
         try:
             async for part in request.stream():
                 size += len(part)
-                if size > self.limits.max_bytes:
-                    raise HTTPException(
-                        413,
-                        f"The body has more than {self.limits.max_bytes:,} bytes; send "
-                        "fewer rows in a request.",
-                    )
+                if size > most:
+                    raise too_long
                 parts.append(part)
         except ClientDisconnect as error:
             raise HTTPException(
@@ -252,7 +291,15 @@ class _JSON(JSONResponse):
     """JSON in ASCII, because a name can contain half of a surrogate pair."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+        shape: Any = {"allow_nan": False, "separators": (",", ":")}
+        return json.dumps(content, default=str, **shape).encode()
+
+
+_CROWDED = _JSON(
+    {"error": "There are too many connections at once; try again later."},
+    status_code=503,
+    headers={"connection": "close"},
+)
 
 
 class _LastRows:
@@ -343,30 +390,44 @@ class PatientHTTP(H11Protocol):
     """HTTP protocol for uvicorn that loses no request, and waits for none forever.
 
     uvicorn itself drops a connection if the client closes its side before it has the
-    answer. It waits without limit for the head of a request. And when it stops, its
-    last answer does not say that the connection ends.
+    answer. It waits without limit for the head of a request. When it stops, it closes
+    idle connections although a request may be on its way, and its last answer does not
+    say that the connection ends. And some of its errors are plain text.
     """
 
     def connection_made(self, transport: Any) -> None:
         """Limit the time to wait for the first request, as for later ones."""
         super().connection_made(transport)
-        self._limit = self._limited(None)
+        self._limit = self._limited(None, self.timeout_keep_alive)
+        self._stopping = False
+        self._most, self.limit_concurrency = self.limit_concurrency, None
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request; if it begins one while stopping, it is the last."""
+        crowded = self._most is not None and self._most <= len(self.connections)
+        self.app = _CROWDED if crowded else self.config.loaded_app
+        super().data_received(data)
+        if self._stopping and not self._is_idle():
+            self.shutdown()
 
     def on_response_complete(self) -> None:
         """Limit the time to wait for the next request."""
         answered = self.cycle
         super().on_response_complete()
         self._limit.cancel()
-        self._limit = self._limited(answered)
+        self._limit = self._limited(answered, self.timeout_keep_alive)
 
-    def _limited(self, last: Any) -> asyncio.TimerHandle:
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _limited(self, last: Any, seconds: float) -> asyncio.TimerHandle:
         """Close the connection unless another request comes in time."""
 
         def close() -> None:
             if self.cycle is last:
                 self.transport.close()
 
-        return self.loop.call_later(self.timeout_keep_alive, close)
+        return self.loop.call_later(seconds, close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -375,11 +436,31 @@ class PatientHTTP(H11Protocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Keep the connection open until the current request is answered."""
-        return self.cycle is not None and not self.cycle.response_complete
+        if self._is_idle():
+            return False
+        if self.cycle.more_body:
+            self.send_400_response("The body ended before it was complete.")
+        return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, and close the connection."""
+        if self._is_idle() or not self.cycle.response_started:
+            body = _JSON({"error": msg}).body
+            head = (
+                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            )
+            self.transport.write(head.encode() + body)
+        self.transport.close()
 
     def shutdown(self) -> None:
-        """Close the connection after the current request is answered."""
-        if self.cycle is not None and not self.cycle.response_started:
+        """Close the connection after the current request, or one that is on its way."""
+        if self._is_idle():
+            self._stopping = True
+            self._limit.cancel()
+            self._limit = self._limited(self.cycle, _GRACE)
+            return
+        if not self.cycle.response_started:
             last = (b"connection", b"close")
             self.cycle.default_headers = [*self.cycle.default_headers, last]
         super().shutdown()
@@ -476,24 +557,37 @@ class _Metrics:
         return generate_latest(registry)
 
 
-def _question(body: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """Parse the records of a request, and its options."""
+def _n_rows(rows: Any) -> int:
+    """Number of rows of records, of columns, or of one record."""
+    if isinstance(rows, list):
+        return len(rows)
+    columns = [len(value) for value in rows.values() if isinstance(value, list | dict)]
+    return max(columns, default=1)
+
+
+def _question(body: bytes) -> tuple[Any, dict[str, Any]]:
+    """Parse the records or columns of a request, and its options."""
     try:
         question = json.loads(body)
-    except (ValueError, RecursionError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise HTTPException(400, f"The body is not JSON: {error}.") from error
-    options: dict[str, Any] = {}
-    if isinstance(question, dict) and isinstance(question.get("rows"), list):
-        options = question
-        question = options.pop("rows")
-        _check_options(options)
-    rows = [question] if isinstance(question, dict) else question
-    if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+    except ValueError as error:  # Python's limit
         raise HTTPException(
-            400, "The body must be a record, a list of records (objects with a value "
-            "for each column), or an object whose 'rows' are such a list.",
+            400, "The body contains an integer with more than 4,300 digits."
+        ) from error
+    options: dict[str, Any] = {}
+    if isinstance(question, dict) and isinstance(question.get("rows"), list | dict):
+        question, options = question.pop("rows"), question
+        options = {name: x for name, x in options.items() if x is not None}
+        _check_options(options)
+    rows = question if isinstance(question, list) else [question]
+    if not all(isinstance(row, dict) for row in rows):
+        raise HTTPException(
+            400, "The body must be a record (an object with a value for each column), "
+            "a list of records, columns (an object with a list for each column), or "
+            "an object whose 'rows' are one of these.",
         )  # fmt: skip
-    return rows, options
+    return question, options
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -501,11 +595,12 @@ def _check_options(options: dict[str, Any]) -> None:
     for name, value in options.items():
         if name not in _OPTIONS:
             raise HTTPException(
-                400, f"Unknown option {name!r}: beside 'rows' there may be 'interval' "
-                "and 'strict'.",
+                400, f"Unknown option {shortened(name)!r}: beside 'rows' there may be "
+                "'interval' and 'strict'.",
             )  # fmt: skip
         if not _OPTIONS[name](value):
-            raise HTTPException(400, f"{name} must be {_LEGAL[name]}; got {value!r}.")
+            got = shortened(json.dumps(value))
+            raise HTTPException(400, f"{name} must be {_LEGAL[name]}; got {got}.")
 
 
 def _described(note: Note) -> dict[str, Any]:

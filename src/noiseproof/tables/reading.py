@@ -32,6 +32,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".svm", ".svmlight", ".libsvm")
 _DELIMITERS = b",;\t"
 # errors that zipfile and NumPy raise for damaged or encrypted (RuntimeError) archives
 _UNREADABLE = (ValueError, OSError, EOFError, RuntimeError, BadZipFile, zlib.error)
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _PARTS = {"data", "indices", "indptr", "shape"}
 # Limits of a sparse file: features in any case, and features per stored entry. Without
 # them a single large index could take all memory.
@@ -210,17 +211,25 @@ def _read_csv(
 def _read_parquet(
     path: Path, target: str | int | None, text: frozenset[str], strict: bool
 ) -> Table:
-    """Read Parquet; dates and other types that are not numeric become text."""
+    """Read Parquet: durations become seconds, dates and other such types text."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import parquet
 
     try:
         table = parquet.read_table(path)
+        known = table.schema.pandas_metadata or {}
+        index = [name for name in known.get("index_columns", []) if type(name) is str]
+        # what pandas knew of types is no longer true of these columns
+        table = table.drop_columns(index).replace_schema_metadata()
         for i, field in enumerate(table.schema):
-            if field.name in text or not _is_number(field.type):
-                column = pc.cast(table.column(i), pa.string())
-                table = table.set_column(i, field.name, column)
+            column = table.column(i)
+            if field.name not in text and pa.types.is_duration(field.type):
+                numbers = pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False)
+                column = pc.divide(numbers, _PER_SECOND[field.type.unit])
+            elif field.name in text or not _is_number(field.type):
+                column = pc.cast(column, pa.string())
+            table = table.set_column(i, field.name, column)
     except pa.ArrowNotImplementedError as error:
         raise TableError(f"{path}: a column cannot be read: {error}") from error
     except (pa.ArrowInvalid, OSError) as error:

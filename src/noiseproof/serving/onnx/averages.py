@@ -30,6 +30,11 @@ _SMALL = 1e-12  # added to eigenvalues, as a share of their sum
 def averaged(model: Any, rows: Rows, method: str, ask: Ask) -> Answer:
     """`AverageOverMissing._answer`: the model for complete rows, else averages."""
     law, linear = model.conditional_, model.linear_
+    if model.levels_:
+        raise TypeError(
+            "AverageOverMissing of a quantile model predicts a quantile of all draws, "
+            "which cannot be written to ONNX; save it with noiseproof.save instead."
+        )
     if model.treatments_ is not None:
         return _treated(model, rows, method, ask)
     left: Any = []

@@ -18,7 +18,7 @@ from noiseproof.estimators import shares
 
 _NEEDED = ("onnx", "skl2onnx", "onnxruntime")
 _APART = 1e-4  # of answers, in units of the largest
-_EXCEPTIONS = 8  # one row in so many may lie at a threshold of a tree
+_FEW, _LEAF = 0.02, 0.1  # share of rows at a threshold of a tree, and how far apart
 _LARGEST = 2**31 - 1  # bytes of a message of protobuf
 _ABOUT = {"missing_values": 'NaN in numbers, "" in text'}
 
@@ -136,7 +136,10 @@ def _content(model: Any, dtype: Any) -> bytes:
     onnx.checker.check_model(proto)
     content: bytes = proto.SerializeToString(deterministic=True)
     found = session_of(content).run(None, fed(table, rows))[-1]
-    _check_answers(found, wanted, method, type(model).__name__)
+    if method == "decision_function":  # averages of scores far from zero are rounded
+        found, wanted = shares(found), shares(wanted)
+    few = _FEW if b"TreeEnsemble" in content else 0.0
+    _check_answers(found, wanted, few, type(model).__name__)
     return content
 
 
@@ -167,13 +170,15 @@ def _outputs(
     return {free("label"): (label, [None]), free(name): (values, shape)}
 
 
-def _check_answers(found: Any, wanted: Any, method: str, name: str) -> None:
-    """Refuse a graph that answers otherwise than the model."""
-    if method == "decision_function":  # averages of scores far from zero are rounded
-        found, wanted = shares(found), shares(wanted)
+def _check_answers(found: Any, wanted: Any, few: float, name: str) -> None:
+    """Refuse a graph that answers differently from the model.
+
+    A few rows may lie at a threshold of a tree, and fall on its other side.
+    """
     unit = max(1.0, float(np.abs(wanted).max()))
     apart = np.abs(found - wanted).reshape(len(wanted), -1).max(axis=1) / unit
-    if not (apart <= _APART).sum() >= len(wanted) * (1 - 1 / _EXCEPTIONS):
+    allowed = np.quantile(apart, 1 - few, method="lower") <= _APART
+    if not (allowed and apart.max() <= (_LEAF if few else _APART)):
         raise ValueError(
             f"The graph of {name} answers up to {np.max(apart):.2g} apart from the "
             "model, so it was not written: skl2onnx converts a part of it differently, "

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.tree import BaseDecisionTree
 
+from noiseproof._contents import parts
 from noiseproof.serving.onnx.answers import Answer
 from noiseproof.serving.onnx.graph import ML, ML_OPSET, OPSET
 from noiseproof.serving.onnx.rows import Rows, look_up
@@ -28,6 +30,12 @@ def answered(model: Any, rows: Rows, method: str) -> Answer:
     The graph is in double precision if possible, as in scikit-learn. Single trees and
     forests take rows in single precision.
     """
+    for part in parts(model):
+        if isinstance(part, SGDClassifier) and part.loss == "modified_huber":
+            raise TypeError(
+                "SGDClassifier(loss='modified_huber') cannot be written to ONNX, since "
+                "skl2onnx computes other probabilities; use loss='log_loss'."
+            )
     members = np.ravel(getattr(model, "estimators_", [model]))
     trees = any(isinstance(member, BaseDecisionTree) for member in members)
     options: list[dict[str, Any]] = [{}]

@@ -45,6 +45,7 @@ def _link_of(model: Any, coef: Array, intercept: Array, method: str) -> str | No
     """Name of the function of linear scores that a method of the model computes."""
     X = np.random.default_rng(0).standard_normal((64, coef.shape[1]))
     X *= _SCORES / max(float(np.sqrt((coef**2).sum(axis=1).max())), 1e-12)
+    X -= np.linalg.pinv(coef) @ intercept  # far from zero all functions are alike
     scores = X @ coef.T + intercept
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names

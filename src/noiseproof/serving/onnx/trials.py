@@ -15,7 +15,11 @@ from noiseproof.tables import written
 
 Array = NDArray[Any]
 
-_ROWS, _COMPLETE, _RATE = 24, 6, 0.4  # rows, some of them complete, and missing values
+_ROWS, _COMPLETE, _RATE = (
+    100,
+    20,
+    0.4,
+)  # rows, some of them complete, and missing values
 
 
 def trial(model: Any, rows: Rows, method: str) -> tuple[Any, Array]:
