@@ -105,7 +105,8 @@ class Cost(Experiment[Sizes]):
         "`acquisition_curve`, for averaged boosting. Importance is that of permuted "
         "columns. Times are ratios to the time of predicting the same 5,000 rows, "
         "which are test rows drawn with replacement; each time is the shortest of "
-        "three."
+        "three. With many columns, as in mnist, the estimate takes longer, since each "
+        "column is revealed in some rows."
     )
     sizes: ClassVar = {
         "tiny": Sizes(
