@@ -72,7 +72,7 @@ class Calibration:
         coverage = float(coverage)
         if _rank(len(self), coverage) > len(self):
             raise ValueError(
-                f"coverage={coverage!r} needs at least {_least(coverage)} calibration "
+                f"coverage={float(coverage)} needs at least {_least(coverage)} calibration "
                 f"rows; got {len(self)}."
             )
 
