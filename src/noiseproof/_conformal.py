@@ -73,8 +73,8 @@ class Calibration:
         coverage = float(coverage)
         if _rank(len(self), coverage) > len(self):
             raise ValueError(
-                f"coverage={coverage!r} needs at least {_least(coverage)} calibration "
-                f"rows; got {len(self)}."
+                f"coverage={float(coverage)} needs at least {_least(coverage)} "
+                f"calibration rows; got {len(self)}."
             )
 
     def limits(self, missing: Mask, coverage: float, score: Score) -> tuple[Mask, Any]:

@@ -206,6 +206,7 @@ HARMLESS_PARTS = frozenset({
         "ExpSineSquared", "Matern", "PairwiseKernel", "Product", "RBF",
         "RationalQuadratic", "Sum", "WhiteKernel",
     )),
+    "sklearn.impute._iterative.IterativeImputer",  # experimental: unknown to skops
     "sklearn.impute._iterative._ImputerTriplet",
     "sklearn.metrics._scorer._CurveScorer",
     "sklearn.metrics._scorer._PassthroughScorer",

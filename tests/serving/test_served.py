@@ -666,7 +666,7 @@ def test_the_schema_allows_what_needs_no_note(record, valid):
     ],
 )
 def test_the_schema_knows_times_without_a_zone(cell, valid):
-    X = numbers().assign(day=np.repeat(pd.date_range("2024", periods=40), 3))
+    X = numbers().assign(day=np.repeat(pd.date_range("2024", periods=40, freq="9D"), 3))
     model = make_pipeline(TableEncoder(), DropoutLogisticRegression()).fit(X, Y)
     served = Served(model, X)
     pattern = served.json_schema()["properties"]["day"]["pattern"]
