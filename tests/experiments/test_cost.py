@@ -14,12 +14,14 @@ def names():
     return [part.name for part in parts]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for Python")
 def test_parts_with_and_without_cbpe_are_not_mixed(monkeypatch, tmp_path):
     monkeypatch.delenv("NOISEPROOF_NANNYML", raising=False)
     plain = names()
-    (tmp_path / "nannyml.py").write_text("")
+    (tmp_path / "nannyml.py").write_text("", encoding="utf-8")
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\ncd "{tmp_path}" && exec "{sys.executable}" "$@"\n')
+    script = f'#!/bin/sh\ncd "{tmp_path}" && exec "{sys.executable}" "$@"\n'
+    python.write_text(script, encoding="utf-8")
     python.chmod(0o755)
     monkeypatch.setenv("NOISEPROOF_NANNYML", str(python))
     assert not set(plain) & set(names())

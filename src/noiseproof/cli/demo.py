@@ -43,14 +43,8 @@ def demo(
 
     check_output(output)
     X, X_test, y, y_test = _digits()
-    models, fit_seconds = {}, {}
     with threadpool_limits(1):  # threads would wait for each other on such small data
-        for name, model in _candidates().items():
-            if not json:
-                note(f"Training {name} ...")
-            start = time.perf_counter()
-            models[name] = model.fit(X, y)
-            fit_seconds[name] = time.perf_counter() - start
+        models, fit_seconds = _trained(X, y, quiet=json)
         if not json:
             note("Making pixels missing, predicting and writing the report ...")
         summary = write_report(
@@ -77,6 +71,20 @@ def demo(
         _show(scores, fit_seconds, milliseconds, len(y), len(y_test))
         _show_vanished(vanished)
     note(f"Report written to {output}")
+
+
+def _trained(X: Any, y: Any, *, quiet: bool) -> tuple[dict[str, Any], dict[str, float]]:
+    """Fitted models, and the seconds that each of them took, by name."""
+    from noiseproof.cli.output import note
+
+    models, seconds = {}, {}
+    for name, model in _candidates().items():
+        if not quiet:
+            note(f"Training {name} ...")
+        start = time.perf_counter()
+        models[name] = model.fit(X, y)
+        seconds[name] = time.perf_counter() - start
+    return models, seconds
 
 
 def _vanished(
