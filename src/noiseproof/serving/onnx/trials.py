@@ -15,11 +15,8 @@ from noiseproof.tables import written
 
 Array = NDArray[Any]
 
-_ROWS, _COMPLETE, _RATE = (
-    100,
-    20,
-    0.4,
-)  # rows, some of them complete, and missing values
+# rows that are tried, some of them complete, and the rate of missing values
+_ROWS, _COMPLETE, _RATE = 100, 20, 0.4
 
 
 def trial(model: Any, rows: Rows, method: str) -> tuple[Any, Array]:
