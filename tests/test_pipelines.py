@@ -25,11 +25,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from noiseproof import AverageOverMissing, DropoutLogisticRegression
+from noiseproof import (
+    AverageOverMissing,
+    ConformalRegressor,
+    DropoutLogisticRegression,
+)
 from noiseproof._pipelines import takes_nan
 from noiseproof.tables import TableEncoder
 
 TREES = HistGradientBoostingClassifier(max_iter=2)
+TREES_OF_A_QUANTITY = HistGradientBoostingRegressor(max_iter=2)
 LINEAR = LogisticRegression()
 SCALED = make_pipeline(StandardScaler(), TREES)
 MODELS = [
@@ -69,8 +74,9 @@ MODELS = [
     GridSearchCV(LINEAR, {"C": [1.0]}, cv=2),
     VotingClassifier([("a", TREES), ("b", TREES)]),
     BaggingClassifier(TREES, 2),
-    TransformedTargetRegressor(HistGradientBoostingRegressor(max_iter=2)),
+    TransformedTargetRegressor(TREES_OF_A_QUANTITY),
     TransformedTargetRegressor(),
+    ConformalRegressor(make_pipeline(StandardScaler(), TREES_OF_A_QUANTITY)),
 ]
 
 

@@ -78,7 +78,8 @@ def takes_nan(model: Any) -> bool:
     >>> takes_nan(make_pipeline(SimpleImputer(), LogisticRegression()))
     True
     """
-    if isinstance(model, _TRANSPARENT):
+    same = getattr(model, "predicts_as_its_estimator", False)
+    if same or isinstance(model, _TRANSPARENT):
         name = "regressor" if hasattr(model, "regressor") else "estimator"
         inner = getattr(model, name)  # None means a linear model
         return inner is not None and takes_nan(inner)

@@ -57,7 +57,7 @@ def test_a_pipeline_whose_last_step_has_intervals(run, tmp_path, rng):
     assert np.all(np.array(shown["prediction"]) <= shown["upper"])
     refused = run("predict", path, rows, "--interval", 1.5)
     assert refused.code == 1
-    assert "coverage must lie within (0, 1); got 1.5." in refused.err
+    assert "interval must be a number between 0 and 1; got 1.5." in refused.err
     assert run("train", data, *words).code == 0
     refused = run("predict", path, rows, "--interval", 0.9)
     assert refused.code == 1
