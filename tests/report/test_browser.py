@@ -91,6 +91,10 @@ def test_the_slider_reads_the_chart(visit, summary):
     for model in summary.models:
         assert f"{model.name} {model.deletion.y[-1]:.3f}" in told
     assert tab.locator("#random output").inner_text().startswith("0.75:")
+    shown = tab.locator("#random output span[class^=m]").all_inner_texts()
+    assert len(shown) == len(summary.models)
+    for text, model in zip(shown, summary.models, strict=True):
+        assert text.strip().startswith(f"{model.name} {model.deletion.y[-1]:.3f}")
     tab.keyboard.press("Home")
     assert slider.get_attribute("aria-valuetext").startswith("0:")
 

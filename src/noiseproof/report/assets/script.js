@@ -13,7 +13,8 @@ for (const figure of document.querySelectorAll("figure")) {
   const item = (cell, i) => {
     const model = document.createElement("span");
     model.className = [...cell.classList].find((name) => /^m\d+$/.test(name));
-    const [swatch, name] = [heads[i + 1].firstChild, heads[i + 1].textContent];
+    const head = heads[i + 1];
+    const [swatch, name] = [head.querySelector(".swatch"), head.textContent.trim()];
     model.append(swatch.cloneNode(true), `${name} ${cell.textContent}`);
     return model;
   };
