@@ -15,7 +15,7 @@ for (const figure of document.querySelectorAll("figure")) {
     model.className = [...cell.classList].find((name) => /^m\d+$/.test(name));
     const head = heads[i + 1];
     const [swatch, name] = [head.querySelector(".swatch"), head.textContent.trim()];
-    model.append(swatch.cloneNode(true), `${name} ${cell.textContent}`);
+    model.append(swatch.cloneNode(true), ` ${name} ${cell.textContent}`);
     return model;
   };
 
