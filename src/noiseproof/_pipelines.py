@@ -119,8 +119,7 @@ def _parts(model: ColumnTransformer | FeatureUnion) -> list[Any]:
 
 def has_intervals(model: Any) -> bool:
     """Return whether a model, or a pipeline's last step, has prediction intervals."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return hasattr(last, "predict_interval")
+    return hasattr(_last(model), "predict_interval")
 
 
 def intervals_of(model: Any, X: Any, coverage: float) -> Any:
@@ -132,9 +131,13 @@ def intervals_of(model: Any, X: Any, coverage: float) -> Any:
     return model.predict_interval(X, coverage=coverage)
 
 
+def _last(model: Any) -> Any:
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
 def why_no_intervals(model: Any) -> str:
     """Say in a sentence what to use instead of a model without prediction intervals."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = _last(model)
     name = type(last).__name__
     if is_classifier(last):
         return (

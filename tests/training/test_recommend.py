@@ -324,6 +324,15 @@ def test_a_column_with_a_single_word_takes_nobody_out(rng):
     np.testing.assert_array_equal(found.model.predict(new), found.model.predict(X))
 
 
+def test_an_empty_column_may_have_a_number_as_its_name(rng):
+    X = pd.DataFrame(rng.normal(size=(80, 3)))
+    y = (X[0] > 0).to_numpy()
+    X[1] = np.nan
+    found = recommend(X, y, cv=2, n_repeats=1)
+    assert "hardly any row has a value there: 1." in repr(found)
+    assert X[1].isna().all()
+
+
 def test_words_that_make_many_features_take_nobody_out(rng):
     """So that their features are a sparse matrix, which boosting refuses."""
     X = pd.DataFrame({"word": rng.choice([f"w{i}" for i in range(40)], 120)})

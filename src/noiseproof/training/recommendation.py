@@ -204,7 +204,9 @@ def _without_empty_columns(X: Any, max_rows: int) -> tuple[Any, tuple[str, ...]]
     if hasattr(X, "with_columns"):
         X = X.with_columns(**dict(zip(names, constants, strict=True)))
     elif hasattr(X, "columns"):
-        X = X.assign(**dict(zip(X.columns[empty], constants, strict=True)))
+        X = X.copy()
+        for column, constant in zip(X.columns[empty], constants, strict=True):
+            X[column] = constant
     else:
         X = np.array(X, dtype=float)
         X[:, empty] = constants
