@@ -176,18 +176,23 @@ def _members(name: Any, group: Any, place: Mapping[Any, int]) -> list[int]:
     """Indices of the features of one group."""
     found = set()
     for feature in group if _is_list(group) else [group]:
-        counted = isinstance(feature, Integral) or str(feature).isdecimal()
-        if isinstance(feature, Hashable) and feature in place:
-            found.add(place[feature])
-        elif counted and 0 <= int(feature) < len(place):
-            found.add(int(feature))
-        else:
+        index = index_of(feature, place)
+        if index is None:
             raise ValueError(
                 f"The group {name!r} contains {feature!r}, which is not a feature of X."
             )
+        found.add(index)
     if not found:
         raise ValueError(f"The group {name!r} has no features.")
     return sorted(found)
+
+
+def index_of(feature: Any, place: Mapping[Any, int]) -> int | None:
+    """Index of a feature given by name or by index; None if there is no such one."""
+    if isinstance(feature, Hashable) and feature in place:
+        return place[feature]
+    counted = isinstance(feature, Integral) or str(feature).isdecimal()
+    return int(feature) if counted and 0 <= int(feature) < len(place) else None
 
 
 def feature_names(model: Any, X: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """From a table to a model and its numbers, by the real command line."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -480,6 +481,19 @@ def test_reproduce(tmp_path):
     unknown = shell("reproduce", "nothing")
     assert unknown.code == 2
     assert "use one of" in unknown.err
+
+
+def test_reproduce_passes_on_the_number_of_processes(run, monkeypatch):
+    asked = []
+
+    def note(words, **options):
+        asked.append(words[words.index("--jobs") + 1])
+        return subprocess.CompletedProcess(words, 0)
+
+    monkeypatch.setattr(subprocess, "run", note)
+    for words in ([], ["--jobs", 3], ["-j", 1]):
+        assert run("reproduce", "wager-table3", *words).code == 0
+    assert asked == [str(os.cpu_count()), "3", "1"]
 
 
 def test_reproduce_needs_a_checkout(run, monkeypatch, tmp_path):

@@ -122,7 +122,7 @@ def test_a_report_of_it(files, run, tmp_path):
             "Missing.rate has a value for 'z', which is not among the names 'a', 'b', "
             "'c', 'word'.",
         ),
-        ("columns:z", 1, "contains 'z', which is not a feature of X."),
+        ("columns:z", 1, "missing columns contains 'z', which is not a column of X."),
         ("rain:1", 2, "missing_columns, mar, mnar, outages, like, dropout"),
     ],
 )

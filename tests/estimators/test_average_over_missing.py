@@ -482,6 +482,8 @@ def test_bad_input(rng):
         AverageOverMissing(conditional="mean").fit(X, y)
     with pytest.raises(ValueError, match="All values of X are missing"):
         AverageOverMissing().fit(np.full_like(X, np.nan), y)
+    with pytest.raises(ValueError, match=r"pass a regressor, such as .*DropoutRidge"):
+        AverageOverMissing().fit(X, X[:, 0])
     never = X.copy()
     never[:, 3] = np.nan
     with pytest.raises(ValueError, match="Column 3 of X is missing in all rows"):

@@ -128,6 +128,12 @@ def test_training_rows_with_holes_serve_where_they_are_whole(sensors, rng):
     np.testing.assert_array_equal(trees.predict_proba(X), by_hand.predict_proba(X))
 
 
+def test_numbers_as_targets_need_a_regressor(rng):
+    X = rng.normal(size=(40, 3))
+    with pytest.raises(ValueError, match="ReducedModels is a classifier, but y has"):
+        ReducedModels().fit(X, X[:, 0])
+
+
 def test_no_training_row_for_a_pattern(rng):
     X = rng.normal(size=(40, 3))
     X[:20, 0] = X[20:, 1] = np.nan

@@ -76,7 +76,7 @@ def test_only_those_named(table):
         assert gone == [[], [3], [0, 3]]
     assert "share of the named columns" in curve.label
     assert seen(MissingColumns("word"), *table, [1])[0] == [[4]]
-    with pytest.raises(ValueError, match="contains 'z', which is not a feature of"):
+    with pytest.raises(ValueError, match="contains 'z', which is not a column of"):
         seen(MissingColumns(["z"]), *table, [1])
 
 
@@ -88,7 +88,7 @@ def test_columns_behind_a_scaler_have_numbers(table):
     curve = robustness_curve(model, X, y, "missing_columns", [0, 0.5, 1], **options)
     inside = robustness_curve(model, X, y, "missing_columns", [0, 0.5, 1])
     np.testing.assert_allclose(curve.mean, inside.mean)  # missing is average, for ours
-    with pytest.raises(ValueError, match="contains 'a', which is not a feature"):
+    with pytest.raises(ValueError, match="contains 'a', which is not a column"):
         robustness_curve(model, X, y, MissingColumns(["a"]), [1], **options)
 
 

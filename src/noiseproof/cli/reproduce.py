@@ -33,6 +33,14 @@ def reproduce(
     out: Annotated[
         Path, typer.Option(help="Folder for the table, the page and the plot.")
     ] = Path("results"),
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Number of processes that share the work. By default one per core.",
+        ),
+    ] = os.cpu_count() or 1,
     json: Json = False,
 ) -> None:
     """Reproduce a table or figure of the papers, and check its claims.
@@ -45,7 +53,7 @@ def reproduce(
     Examples:
       noiseproof reproduce --list
       noiseproof reproduce wager-table3
-      noiseproof reproduce chen-fig1 --full --out results
+      noiseproof reproduce chen-fig1 --full --out results --jobs 4
     """
     beside = Path(noiseproof.__file__).parents[2]  # of an editable installation
     for root in (beside, Path.cwd()):
@@ -60,7 +68,8 @@ def reproduce(
             "noiseproof, and run the command in its folder."
         )
     words = [*([name] if name else []), "--full" if full else "--quick"]
-    words += ["--out", str(out), *["--list"] * list_, *["--json"] * json]
+    words += ["--out", str(out), "--jobs", str(jobs)]
+    words += [*["--list"] * list_, *["--json"] * json]
     paths = [str(root / "src"), str(root), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, "-m", "experiments", *words],

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noiseproof._docs import shared_docs
@@ -93,6 +94,16 @@ class KnownMissing(TableDelegator):
     @staticmethod
     def _default() -> Any:
         return DropoutLogisticRegression()
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        X, y, sample_weight = super()._read_training(X, y, sample_weight)
+        if self.estimator is None and type_of_target(y) == "continuous":
+            name = type(self).__name__
+            raise ValueError(
+                f"Without an estimator {name} is a classifier, but y is continuous; "
+                f"pass a regressor, such as {name}(DropoutRidge())."
+            )
+        return X, y, sample_weight
 
     @abstractmethod
     def _answer(self, method: str, X: Any, missing: NDArray[np.bool_]) -> Any:

@@ -20,7 +20,7 @@ from noiseproof._rows import Container, values
 from noiseproof.attacks import Attack
 from noiseproof.evaluation.linear import linear_view
 from noiseproof.evaluation.relevance import relevance
-from noiseproof.groups import Groups
+from noiseproof.groups import index_of
 from noiseproof.noise import Missing, Missingness, Noise, Outages
 
 Draw = Callable[[float], Any]
@@ -312,10 +312,25 @@ class MissingColumns(BaseEstimator, Perturbation):
     def on(self, features: Sequence[Any]) -> Self:
         if self._places is not None:  # they are known
             return self
-        named = {"missing columns": self.columns}
-        every = np.arange(len(features))
-        places = every if self.columns is None else Groups.read(named, features)[0]
-        return self._with(places, len(features))
+        return self._with(self._indices(features), len(features))
+
+    def _indices(self, features: Sequence[Any]) -> Any:
+        """The columns that may be missing, by number."""
+        if self.columns is None:
+            return np.arange(len(features))
+        place = {name: j for j, name in enumerate(features)}
+        found = set()
+        for column in [self.columns] if np.isscalar(self.columns) else self.columns:
+            index = index_of(column, place)
+            if index is None:
+                raise ValueError(
+                    f"The list of missing columns contains {column!r}, which is not a "
+                    "column of X."
+                )
+            found.add(index)
+        if not found:
+            raise ValueError("The list of missing columns is empty.")
+        return np.array(sorted(found))
 
     def informed(self, rows: Container, y: Any) -> Perturbation:
         if self._places is None:  # behind a scaler columns have numbers only
