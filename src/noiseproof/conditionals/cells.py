@@ -190,7 +190,8 @@ class Cells:
     def features(self, codes: Array) -> tuple[Array, Mask]:
         """Features of the codes, zero for missing values, and which are observed."""
         observed = ~np.isnan(codes)
-        Z = (codes - self.means) / self.scales
+        Z = codes - self.means
+        Z /= self.scales
         Z[~observed] = 0.0
         if self.is_number.all():
             return Z, observed

@@ -21,6 +21,7 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 _BLOCK = 2**20  # numbers in a temporary array
+_PART = 2**17  # numbers in a part of one, which the processor's cache can hold
 _KEPT = 2**21  # maximum size of the features of training rows that are cached
 _BANDWIDTHS = 0.25 * 2.0 ** np.arange(0, 6, 0.5)  # in standard deviations
 # factor of the bandwidth of the highest likelihood: a smaller one, with fewer donors,
@@ -147,12 +148,15 @@ class Donors(Conditional):
         step = max(1, _BLOCK // len(self.cells_.owner))
         for start in range(0, len(incomplete), step):
             part = incomplete[start : start + step]
-            Z, observed = self.cells_.features(rows[part])
             whole = self.regression_.sample(len(part), rng, order)
-            moved = self.regression_.expected(observed, (Z - whole)[:, None])[:, 0]
-            codes = self.cells_.from_features(whole + moved)
-            codes = np.clip(codes, self.cells_.low, self.cells_.high)
-            rows[part] = np.where(np.isnan(rows[part]), codes, rows[part])
+            mine = rows[part]
+            Z, observed = self.cells_.features(mine)
+            Z -= whole
+            whole += self.regression_.expected(observed, Z[:, None])[:, 0]
+            codes = self.cells_.from_features(whole)
+            np.clip(codes, self.cells_.low, self.cells_.high, out=codes)
+            np.copyto(mine, codes, where=np.isnan(mine))
+            rows[part] = mine
         return rows
 
     def _judged(self, units: Array) -> tuple[float, float]:
@@ -278,6 +282,7 @@ class Donors(Conditional):
                 tied = np.flatnonzero(everywhere[i] == squares[i, -1])
                 nearer = np.searchsorted(squares[i], squares[i, -1])
                 places[i, nearer:] = tied[: width - nearer]
+            del everywhere  # it is large, and the caller computes between the blocks
             squares *= grid**2
             edge = squares[:, -1] if width > k else np.full(len(squares), np.inf)
             for first in range(0, len(places), short):
@@ -313,7 +318,7 @@ class Donors(Conditional):
             squares = np.einsum("np,np,p->n", X, X, M[0])
             return (squares - 2.0 * np.einsum("np,p->n", X, Z[0]))[None]
         squares = np.empty((len(Z), len(self.rows_)))
-        step = max(1, _BLOCK // Z.shape[1])
+        step = max(1, _PART // max(Z.shape))
         for start in range(0, len(self.rows_), step):
             part = slice(start, start + step)
             X = self._features(self.rows_[part], grid)

@@ -182,10 +182,14 @@ def _log_odds(probabilities: Array) -> Array:
     return np.log(np.maximum(probabilities, TINY))
 
 
-def _distances(missing: Mask, patterns: Mask) -> Array:
+def _distances(missing: Mask, patterns: Mask) -> NDArray[Any]:
     """Numbers of columns that are missing in one of two rows only, (n, n_patterns)."""
     M, P = missing.astype(np.float32), patterns.astype(np.float32)
-    return M.sum(axis=1)[:, None] + P.sum(axis=1) - 2 * M @ P.T
+    apart = M @ P.T  # may be large, so all is computed in place
+    apart *= -2
+    apart += M.sum(axis=1)[:, None]
+    apart += P.sum(axis=1)
+    return apart
 
 
 def _patterns(missing: Mask) -> tuple[Mask, float]:
@@ -257,7 +261,11 @@ class Indicators(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         """Append a column of zeros and ones for each of `columns`."""
-        missing = holes(X)[:, self.columns]
+        return self.appended(X, holes(X))
+
+    def appended(self, X: Any, missing: Mask) -> Any:
+        """Append the columns that tell what was `missing` to rows, completed or not."""
+        missing = missing[:, self.columns]
         if not hasattr(X, "columns"):
             wide = np.empty((len(X), X.shape[1] + missing.shape[1]), X.dtype)
             wide[:, : X.shape[1]], wide[:, X.shape[1] :] = X, missing
@@ -389,13 +397,21 @@ def is_tree(base: Any) -> bool:
     return averages and type(last).__module__.startswith(TREE_MODULES)
 
 
-def completed(law: Any, X: Any, chances: Array) -> Completed:
-    """Fill missing values by draws at random, once for each column of `chances`."""
+def completed(
+    law: Any, X: Any, chances: Array, indicators: Indicators | None = None
+) -> Completed:
+    """Fill missing values by draws at random, once for each column of `chances`.
+
+    If there are `indicators`, `law` was fitted on rows with these columns, and the
+    completed rows get them, too. To save memory, no more than a block of the incomplete
+    rows has them at a time.
+    """
     if isinstance(law, Donors):  # these are in random order
         law = copy(law)
         law.rows_ = law.rows_[:_DONORS]
     cells, (n, n_copies) = Cells(X), chances.shape
-    gaps = np.flatnonzero(holes(X).any(axis=1))
+    missing, columns = holes(X), np.arange(X.shape[1])
+    gaps = np.flatnonzero(missing.any(axis=1))
     origin = np.concatenate([np.arange(n), np.tile(gaps, n_copies - 1)])
     codes = cells.codes(X)[origin]
     places = np.stack(  # in `codes`, of each copy of a row with gaps
@@ -404,15 +420,22 @@ def completed(law: Any, X: Any, chances: Array) -> Completed:
     step = max(1, _BLOCK // (Donors.n_default * X.shape[1]))
     for start in range(0, len(gaps), step):
         part = gaps[start : start + step]
-        rows, weights, of = law.draws(_safe_indexing(X, part), Donors.n_default)
+        some = _safe_indexing(X, part)
+        if indicators is not None:
+            some = indicators.transform(some)
+        rows, weights, of = law.draws(some, Donors.n_default)
         # the weights of row i sum to one, and so those of all rows end at i + 1
         points = np.arange(len(part))[:, None] + chances[part].clip(1e-9, 1 - 1e-9)
         drawn = np.searchsorted(np.cumsum(weights), points)
         first = np.searchsorted(of, np.arange(len(part)))[:, None]
         last = np.searchsorted(of, np.arange(len(part)), side="right")[:, None] - 1
-        filled = cells.codes(rows)
-        codes[places[start : start + step]] = filled[np.clip(drawn, first, last)]
-    return Completed(cells.table(codes, X, origin), gaps, n)
+        rows = _safe_indexing(rows, np.clip(drawn, first, last).ravel())
+        filled = cells.codes(_safe_indexing(rows, columns, axis=1))
+        codes[places[start : start + step]] = filled.reshape(*drawn.shape, -1)
+    table = cells.table(codes, X, origin)
+    if indicators is not None:
+        table = indicators.appended(table, missing[origin])
+    return Completed(table, gaps, n)
 
 
 def mean_of(models: list[Any], X: Any, y: Any) -> Any:
@@ -487,12 +510,12 @@ class Treating:
                 found[OWN] = self.average(own, law, self._some(training, done))
             if AVERAGED in wanted:
                 found[AVERAGED] = self._averaged(training, done)
-            del done  # it may be large, as may X below
+            del done  # it may be large
         if INDICATED in wanted and (often >= _OFTEN).any():
             indicators = Indicators(np.flatnonzero(often >= _OFTEN))
-            X = indicators.transform(X)
-            done = completed(Donors().fit(X), X, training.chances)
-            del X
+            donors = Donors().fit(indicators.transform(X))
+            done = completed(donors, X, training.chances, indicators)
+            del donors
             averaged = self._averaged(training, done)
             steps = [("indicators", indicators), ("averaged", averaged)]
             found[INDICATED] = Pipeline(steps)
