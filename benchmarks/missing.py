@@ -112,7 +112,10 @@ def memory(X: Any, Q: Any) -> None:
 
 
 def alone() -> None:
-    """One row after another with 20,000 x 30 reference rows, beside the plain model."""
+    """One row after another with 20,000 x 30 reference rows, beside the plain models.
+
+    Rows of averages are incomplete, those of plain models complete.
+    """
     rng = np.random.default_rng(0)
     X, y = correlated(rng, 20_000, 30)
     Q = np.where(rng.random((500, 30)) < 0.3, np.nan, X[:500])
@@ -139,10 +142,10 @@ def alone() -> None:
         ("boosting, linear and forest", blend([boosting, linear, forest])),
         ("  Donors", blend(averaged)),
     ]
-    print("20,000 x 30 reference rows, one row alone, ms: median, 99 %, and median of")
-    print("the processor time")
+    print("20,000 x 30 reference rows, one row alone: median and 99 %, and median of")
+    print("the processor time, in ms")
     for name, model in models:
-        rows = Q if name.startswith(" ") else X[:500]  # plain models get complete rows
+        rows = Q if name.startswith(" ") else X[:500]
         model.predict_proba(rows[:1])
         found = []
         for row in rows:

@@ -314,9 +314,8 @@ class Donors(Conditional):
         M = observed.astype(np.float64)
         if len(Z) == 1 and self.rows_.shape[0] * Z.shape[1] <= _KEPT:
             # threads of BLAS would compete with those of the model
-            X = self._kept_features(grid)
-            squares = np.einsum("np,np,p->n", X, X, M[0])
-            return (squares - 2.0 * np.einsum("np,p->n", X, Z[0]))[None]
+            weights = np.concatenate([M[0], -2.0 * Z[0]])
+            return np.einsum("np,p->n", self._kept_features(grid), weights)[None]
         squares = np.empty((len(Z), len(self.rows_)))
         step = max(1, _PART // max(Z.shape))
         for start in range(0, len(self.rows_), step):
@@ -329,10 +328,14 @@ class Donors(Conditional):
         return squares
 
     def _kept_features(self, grid: float) -> Array:
-        """Features of all training rows in units of the grid, cached for later rows."""
+        """Squared features of all training rows, and then the features themselves.
+
+        They are in units of the grid, and are cached for later rows.
+        """
         rows, cells, found = self._last_features
         if rows is not self.rows_ or cells is not self.cells_:
-            found = np.rint(self._features(self.rows_, grid))
+            X = np.rint(self._features(self.rows_, grid))
+            found = np.concatenate([X * X, X], axis=1)
             self._last_features = self.rows_, self.cells_, found
         return found
 
