@@ -130,7 +130,7 @@ def test_training_rows_with_holes_serve_where_they_are_whole(sensors, rng):
 
 def test_numbers_as_targets_need_a_regressor(rng):
     X = rng.normal(size=(40, 3))
-    with pytest.raises(ValueError, match="ReducedModels is a classifier, but y has"):
+    with pytest.raises(ValueError, match="ReducedModels is a classifier, but y is"):
         ReducedModels().fit(X, X[:, 0])
 
 
