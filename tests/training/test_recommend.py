@@ -117,7 +117,7 @@ def test_how_values_are_missing(perturb, expected, rng):
 
 def test_sizes_grow_with_the_rows(rng):
     """Boosting stops by itself where it can tell when; small tables get more copies."""
-    X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 2
+    X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 5
     small, large = (portfolio(X[:n], y[:n], "missing", 0.3) for n in (100, 20_000))
     assert not small["boosting"][-1].early_stopping
     assert large["boosting"][-1].early_stopping
@@ -125,7 +125,7 @@ def test_sizes_grow_with_the_rows(rng):
     assert sizes[1] > 10 * sizes[0]
     copies = [found["boosting on NaN copies"][-1].n_copies for found in (small, large)]
     assert copies == [8, 2]
-    rare = np.where(np.arange(1000) < 3, 2, y[:1000])  # too few to hold some out
+    rare = np.where(np.arange(1000) < 3, 5, y[:1000])  # too few to hold some out
     assert not portfolio(X[:1000], rare, "missing", 0.3)["boosting"][-1].early_stopping
 
 

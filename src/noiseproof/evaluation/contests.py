@@ -284,8 +284,8 @@ def contest(
         Contenders to blend. The weighted mean of their predictions competes as one
         more contender, "blend". For each fold the weights are chosen on the perturbed
         rows of the other folds. Classifiers are blended by their probabilities, and
-        those without `predict_proba` are left out. There is no blend if one contender
-        would get all the weight.
+        those without `predict_proba` are left out, and so are weights below 0.07. There
+        is no blend if one contender would get all the weight.
     drop : bool, default=False
         Whether to drop contenders that are clearly behind the best after two folds.
         That is the case if the mean difference of their errors, row by row, exceeds

@@ -44,6 +44,7 @@ from noiseproof.evaluation import BLEND, Contest, as_perturbation
 from noiseproof.groups import Groups, feature_names
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
+from noiseproof.training.sharing import Memo, encoding_once
 from noiseproof.training.targets import task_of
 
 BLENDED = (
@@ -241,12 +242,14 @@ def _sample(X: Any, y: Any, random_state: Any) -> tuple[Any, Any]:
 def _best(models: list[Any], X: Any, y: Any) -> Any:
     """The best model by cross-validation; the first one if that is not possible."""
     scoring = "neg_log_loss" if is_classifier(models[0]) else None
+    memo = Memo()
+    tried = [encoding_once(model, memo) for model in models]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about classes with fewer rows than folds
         try:
             scores = [
                 cross_val_score(model, X, y, cv=3, scoring=scoring, error_score="raise")
-                for model in models
+                for model in tried
             ]
         except ValueError:
             return models[0]

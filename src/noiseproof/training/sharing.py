@@ -96,7 +96,7 @@ def shared(contenders: dict[str, Any]) -> dict[str, Any]:
     inside = {joblib.hash(model.estimator) for model in averaged.values()}
     found = {}
     for name, model in contenders.items():
-        found[name] = _encoding_once(model, memo)
+        found[name] = encoding_once(model, memo)
         if name in averaged:
             inner = Shared(found[name].estimator, memo)
             found[name].set_params(estimator=inner)
@@ -107,12 +107,12 @@ def shared(contenders: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _encoding_once(model: Any, memo: Memo) -> Any:
-    """The same model, whose pipelines share their first step."""
+def encoding_once(model: Any, memo: Memo) -> Any:
+    """The same model, whose pipelines share their first step, by this memo."""
     if isinstance(model, Pipeline) and len(model) > 1:
         (name, encoder), *others = model.steps
         return Pipeline([(name, Shared(encoder, memo)), *others])
     if hasattr(model, "estimator"):
-        inner = _encoding_once(model.estimator, memo)
+        inner = encoding_once(model.estimator, memo)
         return clone(model).set_params(estimator=inner)
     return model
