@@ -76,6 +76,14 @@ def test_each_contender_predicts_once_in_a_fold(rows):
     np.testing.assert_array_equal(found.clean, again.clean)
 
 
+def test_rows_may_be_a_list(rows):
+    X, y = rows
+    models, options = {"a": Counts(3)}, {"cv": 2, "random_state": 0}
+    listed = contest(models, X.tolist(), y, "missing", 0.4, **options)
+    found = contest(models, X, y, "missing", 0.4, **options)
+    np.testing.assert_array_equal(listed.perturbed, found.perturbed)
+
+
 def test_a_case_by_hand(rows):
     """Everything missing: "few" for all rows, and right for half of them."""
     X, y = rows

@@ -442,7 +442,8 @@ class _HeldOut:
     def __init__(
         self, X: Any, y: Any, *, perturb: Any, level: float, seeds: Any, **where: Any
     ):
-        self.X, self.y, self.perturb, self.level = X, y, perturb, level
+        self.X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+        self.y, self.perturb, self.level = y, perturb, level
         self.seeds = seeds if perturb.is_random else seeds[:1]
         self.where = where
         self.shared = where["space"] == "input" and not perturb.white_box
