@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 Array = NDArray[np.float64]
 
 _ROUNDS = 100  # iterations of the EM algorithm
-_SMALL = 0.02  # models with a smaller weight are left out
+_SMALL = 0.07  # models with a smaller weight cost more time than they are worth
 _UNLIKELY = 1e-6  # least probability, which bounds the log-loss
 
 
@@ -23,7 +23,7 @@ def blend_weights(
     The weights are not negative and sum to one. `predictions` has the shape (n_models,
     n_rows, n_classes) for classifiers and (n_models, n_rows) for regressors, for which
     `classes` is None. The weights maximise the likelihood of y, or minimise the squared
-    error. A weight below `smallest` becomes zero.
+    error. A weight below `smallest` becomes zero, unless all are below it.
     """
     if classes is None:
         scale = max(float(np.abs(y).max()), 1.0) * 1e3 * len(y) ** 0.5
@@ -36,5 +36,5 @@ def blend_weights(
         for _ in range(_ROUNDS):
             shares = weights[:, None] * likely
             weights = (shares / shares.sum(axis=0)).mean(axis=1)
-    weights = np.where(weights < smallest, 0.0, weights)
+    weights = np.where(weights < min(smallest, weights.max()), 0.0, weights)
     return np.asarray(weights / weights.sum())

@@ -65,6 +65,16 @@ def test_weights_of_quantities_have_the_least_squares(rng):
     assert weights[3] == 0.0  # too little to be worth a model
 
 
+def test_models_of_small_weight_are_left_out_unless_all_are(rng):
+    y = rng.integers(2, size=2_000)
+    sure, unsure = np.full((2, 2_000, 2), 0.5)
+    sure[np.arange(2_000), y] = 0.9
+    sure /= sure.sum(axis=1, keepdims=True)
+    assert blend_weights(np.stack([sure, unsure]), y, np.arange(2)).tolist() == [1, 0]
+    alike = np.repeat(unsure[None], 15, axis=0)
+    np.testing.assert_allclose(blend_weights(alike, y, np.arange(2)), 1 / 15)
+
+
 def test_a_model_that_met_fewer_classes(rng):
     X = rng.normal(size=(30, 2))
     model = GaussianNB().fit(X, np.arange(30) % 2 * 2)

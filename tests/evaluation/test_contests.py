@@ -63,6 +63,27 @@ def test_all_contenders_see_the_same_cells_gone(seed, rows):
     assert 0 < gone.mean() < 0.4  # clean rows among them
 
 
+def test_each_contender_predicts_once_in_a_fold(rows):
+    SEEN.clear()
+    options = {"cv": 3, "n_repeats": 4, "random_state": 0}
+    found = contest({"a": Counts(3, "a")}, *rows, "missing", 0.4, **options)
+    shown = [len(X) for X in SEEN["a"]]  # two rows tell whether NaN is refused
+    assert shown == 3 * [2, 20 + 4 * 20]
+    again = contest(
+        {"a": Counts(3, "a")}, *rows, "missing", 0.4, scoring="accuracy", **options
+    )  # a scorer is asked draw by draw
+    np.testing.assert_array_equal(found.perturbed, again.perturbed)
+    np.testing.assert_array_equal(found.clean, again.clean)
+
+
+def test_rows_may_be_a_list(rows):
+    X, y = rows
+    models, options = {"a": Counts(3)}, {"cv": 2, "random_state": 0}
+    listed = contest(models, X.tolist(), y, "missing", 0.4, **options)
+    found = contest(models, X, y, "missing", 0.4, **options)
+    np.testing.assert_array_equal(listed.perturbed, found.perturbed)
+
+
 def test_a_case_by_hand(rows):
     """Everything missing: "few" for all rows, and right for half of them."""
     X, y = rows

@@ -117,7 +117,7 @@ def test_how_values_are_missing(perturb, expected, rng):
 
 def test_sizes_grow_with_the_rows(rng):
     """Boosting stops by itself where it can tell when; small tables get more copies."""
-    X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 2
+    X, y = rng.normal(size=(20_000, 2)), np.arange(20_000) % 5
     small, large = (portfolio(X[:n], y[:n], "missing", 0.3) for n in (100, 20_000))
     assert not small["boosting"][-1].early_stopping
     assert large["boosting"][-1].early_stopping
@@ -125,7 +125,7 @@ def test_sizes_grow_with_the_rows(rng):
     assert sizes[1] > 10 * sizes[0]
     copies = [found["boosting on NaN copies"][-1].n_copies for found in (small, large)]
     assert copies == [8, 2]
-    rare = np.where(np.arange(1000) < 3, 2, y[:1000])  # too few to hold some out
+    rare = np.where(np.arange(1000) < 3, 5, y[:1000])  # too few to hold some out
     assert not portfolio(X[:1000], rare, "missing", 0.3)["boosting"][-1].early_stopping
 
 
@@ -195,25 +195,34 @@ def test_classes_and_quantities(y, quantity):
 
 
 GROUPS = {"left": range(10), "right": range(10, 20)}
-FEW = {
-    "one set of columns": ("missing_columns", 0.2, None, 1),
-    "two batches": (MissingLike(np.arange(20) < [[5], [9]]), 1.0, None, 2),
-    "two groups": ("missing_groups", 0.3, GROUPS, 4),
-    "labels": ("missing_groups", 0.3, np.arange(20) // 10, 4),
-    "three columns": (Missing({"x0": 0.5, "x1": 0.5, "x2": 0.5}), 0.5, None, 8),
-    "four columns": (Missing([0.5] * 4 + [0.0] * 16), 0.5, None, 16),
-    "other columns each time": (MissingColumns(order="random"), 0.2, None, np.inf),
-    "any cells": ("missing", 0.3, None, np.inf),
+FEW = {  # and numbers of patterns in all, and in one draw
+    "one set of columns": ("missing_columns", 0.2, None, 1, 1),
+    "two batches": (MissingLike(np.arange(20) < [[5], [9]]), 1.0, None, 2, 2),
+    "two groups": ("missing_groups", 0.3, GROUPS, 4, 4),
+    "labels": ("missing_groups", 0.3, np.arange(20) // 10, 4, 4),
+    "three columns": (Missing({"x0": 0.5, "x1": 0.5, "x2": 0.5}), 0.5, None, 8, 8),
+    "four columns": (Missing([0.5] * 4 + [0.0] * 16), 0.5, None, 16, 16),
+    "another column each time": (MissingColumns(order="random"), 0.05, None, 20, 1),
+    "other columns each time": (MissingColumns(order="random"), 0.2, None, np.inf, 1),
+    "any cells": ("missing", 0.3, None, np.inf, np.inf),
 }
 
 
 @pytest.mark.parametrize("case", FEW)
 def test_few_patterns_have_a_model_each(case, rng):
-    perturb, level, groups, patterns = FEW[case]
+    perturb, level, groups, patterns, at_once = FEW[case]
     X, y = rng.normal(size=(400, 20)), np.arange(400) % 2
     found = portfolio(X, y, perturb, level, groups=groups)
     assert ("reduced linear" in found) == (patterns <= 64)
-    assert ("reduced boosting" in found) == (patterns <= 8)
+    assert ("reduced boosting" in found) == (patterns <= 64 and at_once <= 8)
+
+
+def test_boosting_on_copies_does_not_stop_early_by_them(rng):
+    """The validation rows of early stopping would be copies of training rows."""
+    X, y = rng.normal(size=(400, 3)), np.arange(400) % 2
+    found = portfolio(X, y, "missing", 0.3)
+    assert found["boosting"][-1].early_stopping
+    assert not found["boosting on NaN copies"][-1].estimator.early_stopping
 
 
 ALL = {  # as the documentation names them
@@ -381,6 +390,34 @@ def test_what_contenders_share_is_fitted_once_for_each_fold(rng):
     assert all(np.any(FITS[0] != other) for other in FITS[1:])
     apart = contest(both, X, y, "missing", 0.3, cv=3)
     assert len(FITS) == 9
+    np.testing.assert_array_equal(judged.perturbed, apart.perturbed)
+
+
+class CountedScaler(StandardScaler):
+    """Notes the rows that it is shown."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        FITS.append(("fit", len(X)))
+        return super().fit(X, y, sample_weight)
+
+    def transform(self, X, copy=None):
+        FITS.append(("transform", len(X)))
+        return super().transform(X, copy)
+
+
+def test_rows_are_encoded_once_for_each_fold(rng):
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    weights = {"weak": 0.1, "usual": 1.0, "strong": 10.0}
+    models = {
+        name: make_pipeline(CountedScaler(), SimpleImputer(), LogisticRegression(C=C))
+        for name, C in weights.items()
+    }
+    FITS.clear()
+    judged = contest(shared(models), X, y, "missing", 0.3, cv=2, n_repeats=4)
+    # two rows tell who takes NaN; the held-out rows as they are, and after four draws
+    of_a_fold = [("fit", 30), *(("transform", n) for n in (30, 2, 5 * 30))]
+    np.testing.assert_array_equal(FITS, 2 * of_a_fold)
+    apart = contest(models, X, y, "missing", 0.3, cv=2, n_repeats=4)
     np.testing.assert_array_equal(judged.perturbed, apart.perturbed)
 
 

@@ -21,7 +21,13 @@ from noiseproof._rows.arrays import (
 )
 from noiseproof._rows.base import Array, DenseBlock, Design, EntryBlock, RowCurvature
 from noiseproof._rows.blocks import ClusterError, Job, Memory, by_blocks
-from noiseproof._rows.containers import Container, contain, in_pandas, n_missing
+from noiseproof._rows.containers import (
+    Container,
+    contain,
+    in_pandas,
+    n_missing,
+    stacked,
+)
 from noiseproof._rows.csr import ENTRIES_PER_THREAD
 from noiseproof._rows.kept import KeptColumn, KeptRows
 from noiseproof._rows.matrices import (
@@ -153,6 +159,7 @@ __all__ = [
     "side_by_side",
     "sparse_blocks",
     "stack",
+    "stacked",
     "stored_features",
     "stored_rows",
     "unsigned",

@@ -9,6 +9,7 @@ possible, its dtypes. A dense copy is made once and overwritten by every draw.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noiseproof._rows.matrices import canonical
+from noiseproof._rows.matrices import canonical, stack
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
@@ -394,3 +395,14 @@ def n_missing(X: Any) -> int:
         nans = (c.is_nan().sum() for c in X.iter_columns() if c.dtype.is_float())
         return sum(c.null_count() for c in X.iter_columns()) + sum(n or 0 for n in nans)
     return sum(int(np.count_nonzero(column != column)) for column in np.asarray(X).T)
+
+
+def stacked(tables: list[Any]) -> Any:
+    """Stack tables that one container has returned: arrays, CSR matrices or frames."""
+    if hasattr(tables[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(tables, ignore_index=True)
+    if hasattr(tables[0], "vstack"):  # polars
+        return reduce(lambda above, below: above.vstack(below), tables)
+    return stack(tables)

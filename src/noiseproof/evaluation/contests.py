@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +17,7 @@ import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
@@ -24,9 +26,9 @@ from noiseproof._charts import dot_strip, swatch
 from noiseproof._docs import shared_docs
 from noiseproof._numbers import as_duration, as_printed, as_score
 from noiseproof._private import _safe_indexing
-from noiseproof._rows import canonical, contain
+from noiseproof._rows import canonical, contain, stacked
 from noiseproof.evaluation.blending import BLEND, soft_predictions, stored, weights_on
-from noiseproof.evaluation.curves import robustness_curve
+from noiseproof.evaluation.curves import seeds_of, stages_of
 from noiseproof.evaluation.linear import check_fate, check_space
 from noiseproof.evaluation.models import as_scorer, score_name
 from noiseproof.evaluation.perturbations import Perturbation, as_perturbation
@@ -282,8 +284,8 @@ def contest(
         Contenders to blend. The weighted mean of their predictions competes as one
         more contender, "blend". For each fold the weights are chosen on the perturbed
         rows of the other folds. Classifiers are blended by their probabilities, and
-        those without `predict_proba` are left out. There is no blend if one contender
-        would get all the weight.
+        those without `predict_proba` are left out, and so are weights below 0.07. There
+        is no blend if one contender would get all the weight.
     drop : bool, default=False
         Whether to drop contenders that are clearly behind the best after two folds.
         That is the case if the mean difference of their errors, row by row, exceeds
@@ -326,17 +328,15 @@ def contest(
     where = {"groups": groups, "deleted_as": deleted_as, "space": space}
     perturb = checked(perturb, level, X, labels, **where)
     folds = _folds(cv, X, labels, classify, random_state)
-    if scoring is not None:
-        drop = False
-    else:
-        scoring = "accuracy" if classify else "r2"
-    curve_of = partial(
-        robustness_curve, perturb=perturb, levels=[0, level], n_repeats=n_repeats,
-        random_state=random_state, progress=False, **where,
+    own = None if scoring is None else as_scorer(scoring)
+    name = score_name(scoring or ("accuracy" if classify else "r2"))
+    held_out = partial(
+        _HeldOut, perturb=perturb, level=level, seeds=seeds_of(random_state, n_repeats),
+        **where,
     )  # fmt: skip
-    race = _Race(dict(contenders), set(blend), as_scorer(scoring), classes, drop)
+    race = _Race(dict(contenders), set(blend), own, classes, drop and own is None)
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
-        judge = partial(race.judge, X=X, y=labels, curve_of=curve_of)
+        judge = partial(race.judge, X=X, y=labels, held_out=held_out)
         for some in (folds[:_FIRST], folds[_FIRST:]):
             running = race.running
             jobs = (delayed(judge)(running, *fold) for fold in some)
@@ -350,7 +350,8 @@ def contest(
         first = f"{kind}: {first}" if len(different) > 1 else first
         raise ValueError(f"No contender could be evaluated: {first}")
     n_rows = len(np.unique(np.concatenate([test for _, test in folds])))
-    return race.summed_up(len(folds), level, score_name(scoring), n_rows)
+    expected = _expected(perturb.label_if(perturb.deleted_as or deleted_as), level)
+    return race.summed_up(len(folds), expected, name, n_rows)
 
 
 def checked(
@@ -424,7 +425,6 @@ class _Trial(NamedTuple):
 
     clean: float
     perturbed: float
-    label: str  # what the level is a level of
     fit_seconds: float
     predict_seconds: float
     rows: int  # number of predictions
@@ -432,49 +432,40 @@ class _Trial(NamedTuple):
     answers: list[Any]  # to be blended: for the clean rows, then for each draw
 
 
-class _Recorder:
-    """A scorer that measures times and keeps the predictions of one contender.
+class _HeldOut:
+    """The held-out rows of a fold: as they are, and after each draw.
 
-    It keeps soft predictions of contenders that are to be blended, and losses of each
-    row where contenders may be dropped. `predict` is called once for all of this.
+    All of them are stacked, so that each model predicts once. Contenders that see the
+    same rows get the same object.
     """
 
-    def __init__(self, score: Any, classes: Any, blended: bool, drop: bool):
-        self.score, self.classes = score, classes
-        self.blended, self.drop = blended, drop
-        self.seconds, self.rows = 0.0, 0
-        self.calls, self.clean = 0, 0.0
-        self.losses: list[Scores] = []
-        self.answers: list[Any] = []
+    def __init__(
+        self, X: Any, y: Any, *, perturb: Any, level: float, seeds: Any, **where: Any
+    ):
+        self.X = canonical(X if hasattr(X, "shape") else np.asarray(X))
+        self.y, self.perturb, self.level = y, perturb, level
+        self.seeds = seeds if perturb.is_random else seeds[:1]
+        self.where = where
+        self.shared = where["space"] == "input" and not perturb.white_box
 
-    def __call__(self, model: Any, X: Any, y: Any) -> float:
-        """Score; the clean rows come again with each draw, and are scored once."""
-        self.calls += 1
-        if self.calls % 2 and self.calls > 1:
-            return self.clean
-        start = time.perf_counter()
-        found = soft_predictions(model, X, self.classes) if self.blended else None
-        if found is not None:
-            self.answers.append((found, np.asarray(y)))
-            model = stored(found, self.classes)
-        if self.drop:
-            given = model.predict(X)
-            self.losses.append(given != y if self.classes is not None else given - y)
-            model = stored(given, None)
-        value = float(self.score(model, X, y))
-        self.seconds += time.perf_counter() - start
-        self.rows += len(y)
-        self.clean = value if self.calls == 1 else self.clean
-        return value
+    @property
+    def n_versions(self) -> int:
+        """Number of versions of each row: the clean one, and one for each draw."""
+        return 1 + len(self.seeds)
 
-    def trial(self, curve: Any, fit_seconds: float) -> _Trial:
-        """What was recorded on one fold: the clean rows first, then each draw."""
-        clean, perturbed = curve.mean[0].tolist()
-        of_rows = np.square(self.losses[1:], dtype=float)
-        return _Trial(
-            *(clean, perturbed, curve.label, fit_seconds, self.seconds, self.rows),
-            *(of_rows.mean(axis=0) if self.drop else None, self.answers),
-        )
+    def seen_by(self, models: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Any]]:
+        """Models with the stacked rows that they see."""
+        levels = [0.0, self.level]
+        for stage in stages_of(
+            models, self.X, self.y, self.perturb, levels, **self.where
+        ):
+            draws = (stage.draw(seed, self.level) for seed in self.seeds)
+            yield stage.models, stacked([stage.draw(self.seeds[0], 0.0), *draws])
+
+    def versions(self, of: Any) -> list[Any]:
+        """Stacked rows, or what was predicted for them, by version."""
+        n = len(self.y)
+        return [of[i * n : (i + 1) * n] for i in range(self.n_versions)]
 
 
 class _Race:
@@ -494,30 +485,82 @@ class _Race:
         self.failed: dict[str, tuple[str, str]] = {}  # kind of error, and its message
 
     def judge(
-        self, names: list[str], train: Any, test: Any, X: Any, y: Any, curve_of: Any
+        self, names: list[str], train: Any, test: Any, X: Any, y: Any, held_out: Any
     ) -> dict[str, Any]:
         """Results of these contenders on one fold, or the errors that they raised."""
         known, held = ((_safe_indexing(X, part), y[part]) for part in (train, test))
         # copies, as contenders that share a fit must not share it with other folds
         contenders = deepcopy({name: self.contenders[name] for name in names})
+        rows = held_out(*held)
+        fitted: dict[str, Any] = {}
+        seconds: dict[str, float] = {}
         found: dict[str, Any] = {}
         # one thread within a fold, so that forests add up their trees in order
         with parallel_config(backend="threading", n_jobs=1):
             for name, contender in contenders.items():
-                blended = name in self.blended
-                record = _Recorder(self.score, self.classes, blended, self.drop)
-                try:
-                    start = time.perf_counter()
-                    model = clone(contender).fit(*known)
-                    took = time.perf_counter() - start
-                    curve = curve_of({name: model}, *held, scoring=record)
-                    found[name] = record.trial(curve, took)
-                except Exception as error:  # a user's model may raise anything
-                    message = str(error).removeprefix(
-                        f"The model {name!r} cannot be scored. "
-                    )
-                    found[name] = type(error).__name__, message
+                start = time.perf_counter()
+                with _keeping_errors([name], found):
+                    fitted[name] = clone(contender).fit(*known)
+                seconds[name] = time.perf_counter() - start
+            alone = ({name: model} for name, model in fitted.items())
+            for some in [fitted] if rows.shared else alone:
+                with _keeping_errors(some, found):
+                    for models, seen in rows.seen_by(some):
+                        for name, model in models.items():
+                            with _keeping_errors([name], found):
+                                found[name] = self._trial(
+                                    name, model, rows, seen, seconds[name]
+                                )
         return found
+
+    def _trial(
+        self, name: str, model: Any, rows: _HeldOut, seen: Any, fit_seconds: float
+    ) -> _Trial:
+        """Scores of one contender, and its predictions if it is to be blended.
+
+        `predict` or `predict_proba` is called once, unless the scorer is the user's.
+        """
+        start = time.perf_counter()
+        losses, answers, models = None, [], [model] * rows.n_versions
+        if name in self.blended:
+            soft = soft_predictions(model, seen, self.classes)
+            if soft is not None:
+                answers = [(part, rows.y) for part in rows.versions(soft)]
+                models = [stored(part, self.classes) for part, _ in answers]
+                model = stored(soft, self.classes)
+        if self.score is None:
+            given = rows.versions(np.asarray(model.predict(seen)))
+            scores = [self._usual_score(part, rows.y) for part in given]
+            if self.drop:
+                losses = np.mean([self._losses(part, rows.y) for part in given[1:]], 0)
+        else:
+            asked = zip(models, rows.versions(seen), strict=True)
+            scores = [float(self.score(*pair, rows.y)) for pair in asked]
+        took = time.perf_counter() - start
+        n = len(rows.y) * rows.n_versions
+        return _Trial(
+            *(scores[0], float(np.mean(scores[1:])), fit_seconds, took, n),
+            *(losses, answers),
+        )
+
+    def _losses(self, given: Any, y: Any) -> Scores:
+        """Errors of a classifier, or squared errors, by row."""
+        if self.classes is not None:
+            return np.asarray(given != y, dtype=float)
+        return np.asarray(np.square(given - y))
+
+    def _score_of(self, soft: Any, y: Any) -> float:
+        """The score of soft predictions."""
+        model, nothing = stored(soft, self.classes), np.empty((len(y), 0))
+        if self.score is None:
+            return self._usual_score(model.predict(nothing), y)
+        return self.score(model, nothing, y)
+
+    def _usual_score(self, given: Any, y: Any) -> float:
+        """Accuracy or R²."""
+        if self.classes is not None:
+            return float(np.mean(given == y))
+        return float(r2_score(y, given))
 
     def add(self, found: dict[str, Any]) -> None:
         """Add the results of one fold."""
@@ -571,7 +614,7 @@ class _Race:
         kept = {m: float(w) for m, w in zip(members, weights, strict=True) if w > 0}
         return kept if len(kept) > 1 else {}
 
-    def summed_up(self, k: int, level: float, metric: str, n_rows: int) -> Contest:
+    def summed_up(self, k: int, expected: str, metric: str, n_rows: int) -> Contest:
         """The results of all folds, with the blend if there is one."""
         names = [name for name in self.contenders if name not in self.failed]
         trials = [self.trials[name] for name in names]
@@ -585,7 +628,7 @@ class _Race:
             np.array([np.mean([t.fit_seconds for t in own]) for own in trials]),
             1000 * np.array(asked) / [sum(t.rows for t in own) for own in trials],
             {name: ": ".join(reason) for name, reason in self.failed.items()},
-            *(_expected(trials[0][0].label, level), metric, n_rows),
+            *(expected, metric, n_rows),
         )
         whole = [name for name in names if len(self.trials[name]) == k]
         return self._with_blend(result, self._members(whole))
@@ -601,11 +644,8 @@ class _Race:
             others = [other for other in folds if other is not fold] or [fold]
             shares = weights_on(others, self.classes)
             blended = ((np.tensordot(shares, all_of, 1), y) for all_of, y in fold)
-            clean, *perturbed = (
-                self.score(stored(mean, self.classes), np.empty((len(y), 0)), y)
-                for mean, y in blended
-            )
-            scores.append((clean, np.mean(perturbed)))
+            clean, *perturbed = (self._score_of(mean, y) for mean, y in blended)
+            scores.append((clean, float(np.mean(perturbed))))
         taken = [judged.contenders.index(name) for name in weights]
         clean, perturbed = np.transpose(scores)
         return replace(
@@ -617,6 +657,16 @@ class _Race:
             predict_seconds=_with_sum(judged.predict_seconds, taken),
             weights=weights,
         )
+
+
+@contextmanager
+def _keeping_errors(names: Iterable[str], found: dict[str, Any]) -> Iterator[None]:
+    """Note an error as the result of contenders: its kind and its message."""
+    try:
+        yield
+    except Exception as error:  # a user's model may raise anything
+        told = type(error).__name__, str(error)
+        found.update({name: told for name in names if name not in found})
 
 
 def _means(scores: Scores) -> Scores:

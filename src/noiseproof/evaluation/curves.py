@@ -114,29 +114,22 @@ def robustness_curve(
     X = canonical(X if hasattr(X, "shape") else np.asarray(X))
     if scoring is None:
         scoring = scoring_of(next(iter(named.values())), y)
-    score, perturbation = as_scorer(scoring), as_perturbation(perturb)
-    if space == "input" and len(X.shape) == 2:
-        # it may have groups or rates by name
-        perturbation = perturbation.on(feature_names(None, X))
+    score = as_scorer(scoring)
     if X.shape[0] != y.shape[0] or not len(y):
         raise ValueError(
             "X and y must have the same number of rows, and at least one; got "
             f"{X.shape[0]} and {y.shape[0]}."
         )
-    columns = feature_names(None, X)
     if groups is not None:
-        read = Groups.read(groups, columns)  # bad groups cost no work
-        grouped = perturbation.grouped(read.labels(len(columns)))
-        perturbation = grouped if space == "input" else perturbation
+        Groups.read(groups, feature_names(None, X))  # bad groups cost no work
     try_out(named, X)
+    stages = stages_of(
+        *(named, X, y, perturb, at.tolist()),
+        groups=groups, deleted_as=deleted_as, space=space,
+    )  # fmt: skip
+    perturbation = as_perturbation(perturb)
     deleted_as = perturbation.deleted_as or deleted_as
-    stages = _stages(named, X, y, perturbation, space, deleted_as)
-    if groups is not None and space == "model":
-        stages = [_behind(stage, named, X, groups) for stage in stages]
-    for stage in stages:
-        stage.perturbation.check(at.tolist(), stage.rows, deleted_as)
-    stages = [stage.informed(y) for stage in stages]
-    seeds = _seeds(random_state, n_repeats if perturbation.is_random else 1)
+    seeds = seeds_of(random_state, n_repeats if perturbation.is_random else 1)
     scores = _run(stages, at, seeds, lambda m, Z: score(m, Z, y), n_jobs, progress)
     order = [name for stage in stages for name in stage.models]
     scores = scores[[order.index(name) for name in named]]
@@ -309,7 +302,7 @@ class RobustnessCurve(Result):
         return Chart(lines, self.label, self.scoring.replace("_", " "))
 
 
-class _Stage(NamedTuple):
+class Stage(NamedTuple):
     """Models that see the same perturbed rows."""
 
     rows: Container
@@ -317,9 +310,42 @@ class _Stage(NamedTuple):
     models: dict[str, Any]
     imputed: bool = False  # whether means stand in for NaN
 
-    def informed(self, y: Any) -> _Stage:
+    def informed(self, y: Any) -> Stage:
         """The stage after its perturbation has been given the rows and labels."""
         return self._replace(perturbation=self.perturbation.informed(self.rows, y))
+
+    def draw(self, seed: Any, level: float) -> Any:
+        """One draw of the perturbed rows, which no other draw overwrites."""
+        return self.perturbation.draw(self.rows.fork(), seed)(level)
+
+
+def stages_of(
+    named: dict[str, Any],
+    X: Any,
+    y: Any,
+    perturb: Any,
+    levels: list[float],
+    *,
+    groups: Any,
+    deleted_as: str,
+    space: str,
+) -> list[Stage]:
+    """The rows that each model sees, ready to be perturbed, after all checks."""
+    perturbation, columns = as_perturbation(perturb), feature_names(None, X)
+    if space == "input" and len(X.shape) == 2:
+        perturbation = perturbation.on(columns)  # it may have groups or rates by name
+    if groups is not None:
+        grouped = perturbation.grouped(
+            Groups.read(groups, columns).labels(len(columns))
+        )
+        perturbation = grouped if space == "input" else perturbation
+    deleted_as = perturbation.deleted_as or deleted_as
+    stages = _stages(named, X, y, perturbation, space, deleted_as)
+    if groups is not None and space == "model":
+        stages = [_behind(stage, named, X, groups) for stage in stages]
+    for stage in stages:
+        stage.perturbation.check(levels, stage.rows, deleted_as)
+    return [stage.informed(y) for stage in stages]
 
 
 def _stages(
@@ -329,7 +355,7 @@ def _stages(
     perturbation: Perturbation,
     space: str,
     deleted_as: str,
-) -> list[_Stage]:
+) -> list[Stage]:
     """One stage for the models that accept NaN, and one for those that refuse it.
 
     With space="model", or for an attack that knows the model, each model has its own.
@@ -340,7 +366,7 @@ def _stages(
         for imputed in (False, True):
             own = {n: m for n, m in named.items() if (n in refusing) is imputed}
             rows = contain(X, "mean" if imputed else deleted_as) if own else None
-            found += [] if rows is None else [_Stage(rows, perturbation, own, imputed)]
+            found += [] if rows is None else [Stage(rows, perturbation, own, imputed)]
         return found
     found = []
     for name, whole in named.items():
@@ -348,11 +374,11 @@ def _stages(
         imputed = deleted_as == "nan" and bool(refusing_holes({name: model}, Z))
         rows = contain(Z, "mean" if imputed else deleted_as)
         own = {name: model}
-        found.append(_Stage(rows, perturbation.against(model, y), own, imputed))
+        found.append(Stage(rows, perturbation.against(model, y), own, imputed))
     return found
 
 
-def _behind(stage: _Stage, named: dict[str, Any], X: Any, groups: Any) -> _Stage:
+def _behind(stage: Stage, named: dict[str, Any], X: Any, groups: Any) -> Stage:
     """The stage with groups of the features that a pipeline derives from columns."""
     (name,) = stage.models
     columns, d = feature_names(None, X), stage.rows.numbers().shape[1]
@@ -362,7 +388,7 @@ def _behind(stage: _Stage, named: dict[str, Any], X: Any, groups: Any) -> _Stage
 
 
 def _run(
-    stages: list[_Stage],
+    stages: list[Stage],
     levels: Any,
     seeds: list[Any],
     score: Any,
@@ -380,7 +406,7 @@ def _run(
 
     with progress_bar(progress, len(stages) * len(units)) as tick:
 
-        def work(stage: _Stage, share: Any) -> list[list[float]]:
+        def work(stage: Stage, share: Any) -> list[list[float]]:
             rows, scores = stage.rows.fork(), []
             for seed, group in groupby((units[i] for i in share), key=itemgetter(0)):
                 draw = stage.perturbation.draw(rows, seed)
@@ -399,7 +425,7 @@ def _run(
     return flat.reshape(len(flat), len(seeds), len(levels)).swapaxes(1, 2)
 
 
-def _seeds(random_state: Any, n: int) -> list[np.random.SeedSequence]:
+def seeds_of(random_state: Any, n: int) -> list[np.random.SeedSequence]:
     """One seed per repeat."""
     if isinstance(random_state, np.random.Generator):
         entropy = int(random_state.integers(2**63))

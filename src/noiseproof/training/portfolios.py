@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,7 @@ from noiseproof.evaluation import BLEND, Contest, as_perturbation
 from noiseproof.groups import Groups, feature_names
 from noiseproof.noise import Missing
 from noiseproof.tables import TableEncoder
+from noiseproof.training.sharing import Memo, encoding_once
 from noiseproof.training.targets import task_of
 
 BLENDED = (
@@ -65,6 +67,7 @@ _DENSE = (  # what follows the linear models, none of which takes sparse rows
 _RATES = (None, 0.1, 0.3, 0.5)  # None: training without noise is always tried, too
 _WEIGHTS = (0.01, 0.1, 1.0, 10.0)  # C of a logistic regression, 1 / alpha of a ridge
 _TREES = 100  # in a forest
+_FEW_TREES = 30  # in a forest by which hyperparameters are chosen
 _TUNED_BY = 2_000  # rows on which hyperparameters are chosen
 # Boosting on few rows: 20 iterations per class with learning rate 0.2 are as good as 50
 # with the usual 0.1, and faster. With early stopping the number is a maximum.
@@ -72,13 +75,16 @@ _ITERATIONS, _STEEP, _MOST = 20, 0.2, 1_000
 _STOPPED_EARLY = 300  # rows from which on boosting stops early
 _RARE = 10  # a class with fewer rows has hardly any in the validation set for that
 _LARGE = 10_000  # rows from which on trees may have more leaves
-_COPIED_ROWS = 40_000  # rows of incomplete copies per class; 2 to 8 copies of each row
+# Boosting on incomplete copies of rows cannot stop early, since the validation rows
+# would be copies of training rows. With many rows it learns faster, with larger trees.
+_COPIED_ROWS = 200_000  # copies for each tree of an iteration; 2 to 8 of each row
+_MANY = 5_000
 _KERNEL_ROWS = 3_000  # a kernel machine is slow on more
 _NEIGHBOUR_ROWS = 3_000  # so is KNNImputer, which compares all pairs of rows
 _FEW_PATTERNS = 64  # of missing columns, for each of which a linear model is fitted
-_VERY_FEW = 8  # patterns, for each of which boosting is fitted
-_DRAWS, _DRAWN_ROWS = 5, 5_000  # with which patterns are counted
-_SEEN = 0.98  # patterns are few if so many rows of a draw have one that was seen before
+_VERY_FEW = 8  # patterns in one draw, for each of which boosting is fitted
+_DRAWS, _DRAWN_ROWS, _OF_ONE_ROW = 5, 5_000, 500  # with which patterns are counted
+_UNSEEN = 0.02  # patterns are few if no larger share of the rows has one of its own
 _CALIBRATED = 3  # folds that calibrate a kernel machine's scores as probabilities
 
 
@@ -134,10 +140,13 @@ def portfolio(
     if "sparse_output" in dense.get_params():
         dense.set_params(sparse_output=False)
     some = _sample(X, y, random_state)
+    small = _best(_forests(dense, classify, random_state), *some)
     plain = {
         "linear": _best(_linear(table, classify), *some),
         "boosting": make_pipeline(dense, _boosting(y, classify, random_state)),
-        "forest": _best(_forests(dense, classify, random_state), *some),
+        "forest": make_pipeline(
+            dense, clone(small[-1]).set_params(n_estimators=_TREES)
+        ),
     }
     found["SimpleImputer + linear"] = plain["linear"]
     found["boosting"] = plain["boosting"]
@@ -148,13 +157,13 @@ def portfolio(
         found["SimpleImputer + boosting"] = behind
     if not is_known(perturb):
         return found
-    found |= _averaged(X, y, plain, some, random_state)
+    found |= _averaged(X, y, plain, small, some, random_state)
     found |= _trained_for_holes(X, y, plain, random_state)
-    patterns = _number_of_patterns(X, y, perturb, level, groups)
+    patterns, at_once = _number_of_patterns(X, y, perturb, level, groups)
     if patterns <= _FEW_PATTERNS:
         found["reduced linear"] = ReducedModels(plain["linear"])
-    if patterns <= _VERY_FEW:
-        found["reduced boosting"] = ReducedModels(plain["boosting"])
+        if at_once <= _VERY_FEW:
+            found["reduced boosting"] = ReducedModels(plain["boosting"])
     return found
 
 
@@ -179,12 +188,15 @@ def left_out(contenders: dict[str, Any], X: Any, known: bool) -> dict[str, str]:
 
 
 def _averaged(
-    X: Any, y: Any, plain: dict[str, Any], some: tuple[Any, Any], random_state: Any
+    X: Any, y: Any, plain: dict[str, Any], small: Any, some: Any, random_state: Any
 ) -> dict[str, Any]:
-    """Contenders that average over what missing values may have been."""
+    """Contenders that average over what missing values may have been.
+
+    `small` is the forest with fewer trees, and `some` are rows by which to choose.
+    """
     # only the model that is taken in the end needs calibrated intervals
     averaged = partial(AverageOverMissing, random_state=random_state, n_calibration=0)
-    averaged = partial(averaged, **_treated(averaged(plain["forest"]), *some))
+    averaged = partial(averaged, **_treated(averaged(small), *some))
     found = {f"averaged {name}": averaged(model) for name, model in plain.items()}
     if holes(X).any():
         averaged = partial(averaged, treatment="auto")
@@ -202,10 +214,14 @@ def _trained_for_holes(
     X: Any, y: Any, plain: dict[str, Any], random_state: Any
 ) -> dict[str, Any]:
     """Boosting on incomplete copies of the rows; a linear model behind KNNImputer."""
-    dense, trees = plain["boosting"][0], plain["boosting"][-1]
+    dense, trees = plain["boosting"][0], clone(plain["boosting"][-1])
     rows = np.shape(X)[0]
     classes = len(np.unique(y)) if is_classifier(trees) else 1
-    copies = int(np.clip(_COPIED_ROWS // (rows * classes), 2, 8))
+    if trees.early_stopping:
+        steps = {"learning_rate": 0.2, "max_leaf_nodes": 63} if rows >= _MANY else {}
+        trees = type(trees)(early_stopping=False, random_state=random_state, **steps)
+    each_step = classes if classes > 2 else 1
+    copies = int(np.clip(_COPIED_ROWS // (rows * each_step), 2, 8))
     each = Missing(0.9, by_row=True)
     copied = CorruptedCopies(trees, each, copies, random_state=random_state)
     found = {"boosting on NaN copies": make_pipeline(dense, copied)}
@@ -226,12 +242,14 @@ def _sample(X: Any, y: Any, random_state: Any) -> tuple[Any, Any]:
 def _best(models: list[Any], X: Any, y: Any) -> Any:
     """The best model by cross-validation; the first one if that is not possible."""
     scoring = "neg_log_loss" if is_classifier(models[0]) else None
+    memo = Memo()
+    tried = [encoding_once(model, memo) for model in models]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about classes with fewer rows than folds
         try:
             scores = [
                 cross_val_score(model, X, y, cv=3, scoring=scoring, error_score="raise")
-                for model in models
+                for model in tried
             ]
         except ValueError:
             return models[0]
@@ -275,14 +293,15 @@ def _boosting(y: Any, classify: bool, random_state: Any) -> Any:
 
 
 def _forests(table: Any, classify: bool, random_state: Any) -> list[Any]:
-    """A random forest and extremely randomised trees."""
+    """A small random forest and extremely randomised trees."""
     kinds = (
         (RandomForestClassifier, ExtraTreesClassifier)
         if classify
         else (RandomForestRegressor, ExtraTreesRegressor)
     )
     return [
-        make_pipeline(table, kind(_TREES, random_state=random_state)) for kind in kinds
+        make_pipeline(table, kind(_FEW_TREES, random_state=random_state))
+        for kind in kinds
     ]
 
 
@@ -309,10 +328,10 @@ def _treated(averaged: Any, X: Any, y: Any) -> dict[str, Any]:
 
 def _number_of_patterns(
     X: Any, y: Any, perturb: Any, level: float, groups: Any
-) -> float:
-    """How many patterns of missing columns to expect.
+) -> tuple[float, int]:
+    """How many patterns of missing columns to expect in all, and in one draw.
 
-    Infinite if a new draw still shows many patterns that were not seen before.
+    The first number is infinite if many patterns were met only once.
     """
     columns = feature_names(None, X)
     some = np.arange(min(len(y), _DRAWN_ROWS))
@@ -322,13 +341,22 @@ def _number_of_patterns(
         perturbation = perturbation.grouped(groups.labels(len(columns)))
     rows = contain(canonical(X), "nan")
     perturbation = perturbation.informed(rows, y)
-    met: set[bytes] = set()
-    for seed in np.random.SeedSequence(0).spawn(_DRAWS):
-        gone = holes(perturbation.draw(rows, seed)(level))
-        patterns = [row.tobytes() for row in np.packbits(gone, axis=1)]
-        seen = np.mean([pattern in met for pattern in patterns])
-        met |= set(patterns)
-    return len(met) if seen >= _SEEN else np.inf
+
+    def met(rows: Any, seed: Any, own: Any = False) -> Counter[bytes]:
+        gone = holes(perturbation.draw(rows, seed)(level)) | own
+        return Counter(row.tobytes() for row in np.packbits(gone, axis=1))
+
+    seeds = np.random.SeedSequence(0).spawn(_DRAWS + _OF_ONE_ROW)
+    draws = [met(rows, seed) for seed in seeds[:_DRAWS]]
+    at_once = max(map(len, draws))
+    if not perturbation.rows_alone:  # all rows of a draw may have the same pattern
+        own, row = holes(X), contain(np.ones((1, len(columns))), "nan")
+        draws = [
+            met(row, seed, own[i % len(own)]) for i, seed in enumerate(seeds[_DRAWS:])
+        ]
+    counts = sum(draws, Counter[bytes]())
+    once = sum(n == 1 for n in counts.values())
+    return (len(counts) if once <= _UNSEEN * counts.total() else np.inf), at_once
 
 
 def _kernel_machine(y: Any) -> Any:

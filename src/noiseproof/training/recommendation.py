@@ -174,7 +174,8 @@ def recommend(
             random_state=random_state,
         )
         result = judge(
-            shared(contenders), *some, perturb, level, groups, scoring=scoring, cv=cv,
+            shared(contenders) if known else contenders,
+            *some, perturb, level, groups, scoring=scoring, cv=cv,
             n_repeats=n_repeats, random_state=random_state, progress=progress,
             blend=BLENDED, drop=True, n_jobs=n_jobs,
             deleted_as=deleted_as, space=space,

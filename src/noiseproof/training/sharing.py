@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
+from weakref import ref
 
 import joblib
+import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from noiseproof.conditionals import Conditional
 from noiseproof.estimators import AverageOverMissing
 
+_ONCE = ("draws", "transform")  # methods that are called once for the same rows
+_MOST = 2**22  # numbers in encoded rows that are kept
+
+
+class Memo(dict[str, Any]):
+    """What was computed once. Its copies are empty, so folds share nothing."""
+
+    def __reduce__(self) -> Any:
+        return Memo, ()
+
 
 class Shared(BaseEstimator):
-    """An estimator or conditional that caches its fits and draws in a memo.
+    """An estimator that is fitted, draws and transforms once, for all of its clones.
 
     Clones share the memo, deep copies have their own. If an equal estimator was fitted
     on equal rows before, `fit` takes that one.
@@ -21,7 +35,7 @@ class Shared(BaseEstimator):
 
     predicts_as_its_estimator = True
 
-    def __init__(self, estimator: Any, memo: dict[str, Any]):
+    def __init__(self, estimator: Any, memo: Memo):
         self.estimator = estimator
         self.memo = memo
 
@@ -36,25 +50,28 @@ class Shared(BaseEstimator):
     def _hashed(self, X: Any) -> str:
         """A hash of these rows, computed once for all contenders."""
         place = str(id(X))
-        if self.memo.get(place, (None,))[0] is not X:
-            self.memo[place] = X, joblib.hash(X)
+        if place not in self.memo or self.memo[place][0]() is not X:
+            self.memo[place] = ref(X), joblib.hash(X)
         found: str = self.memo[place][1]
         return found
 
-    def _shared_draws(self, X: Any, *args: Any, **options: Any) -> Any:
-        """Draws of the fitted conditional, computed once."""
-        key = joblib.hash((self.key_, X, args, options))
-        if key not in self.memo:
-            self.memo[key] = self.estimator_.draws(X, *args, **options)
-        return self.memo[key]
+    def _once(self, method: str, X: Any, *args: Any, **options: Any) -> Any:
+        """What a method of the fitted estimator returns, unless it is very large."""
+        key = joblib.hash((self.key_, method, self._hashed(X), args, options))
+        if key in self.memo:
+            return self.memo[key]
+        found = getattr(self.estimator_, method)(X, *args, **options)
+        if method == "draws" or np.prod(found.shape) <= _MOST:
+            self.memo[key] = found
+        return found
 
     def __getattr__(self, name: str) -> Any:
         """All other attributes of the estimator."""
         own = self.__dict__
-        if name.startswith("__") or "estimator" not in own:
+        if name.startswith("__") or name == "fit_transform" or "estimator" not in own:
             raise AttributeError(name)
         found = getattr(own.get("estimator_", own["estimator"]), name)
-        return self._shared_draws if name == "draws" else found
+        return partial(self._once, name) if name in _ONCE else found
 
     def __sklearn_clone__(self) -> Shared:
         return Shared(clone(self.estimator), self.memo)
@@ -67,21 +84,35 @@ Conditional.register(Shared)  # `AverageOverMissing` checks the class
 
 
 def shared(contenders: dict[str, Any]) -> dict[str, Any]:
-    """The same contenders, but averaging ones share their conditionals and fits.
+    """The same contenders, but they share encoders, and averaging ones also more.
 
-    A model that also competes on its own is not fitted again in `AverageOverMissing`.
+    These share their conditionals and fits: a model that also competes on its own is
+    not fitted again in `AverageOverMissing`.
     """
-    memo: dict[str, Any] = {}
-    found = dict(contenders)
-    averaged = {n: m for n, m in found.items() if isinstance(m, AverageOverMissing)}
+    memo = Memo()
+    averaged = {
+        n: m for n, m in contenders.items() if isinstance(m, AverageOverMissing)
+    }
     inside = {joblib.hash(model.estimator) for model in averaged.values()}
+    found = {}
     for name, model in contenders.items():
+        found[name] = encoding_once(model, memo)
         if name in averaged:
-            found[name] = clone(model).set_params(
-                estimator=Shared(model.estimator, memo)
-            )
+            inner = Shared(found[name].estimator, memo)
+            found[name].set_params(estimator=inner)
             if not isinstance(model.conditional, str):
                 found[name].set_params(conditional=Shared(model.conditional, memo))
         elif joblib.hash(model) in inside:
-            found[name] = Shared(model, memo)
+            found[name] = Shared(found[name], memo)
     return found
+
+
+def encoding_once(model: Any, memo: Memo) -> Any:
+    """The same model, whose pipelines share their first step, by this memo."""
+    if isinstance(model, Pipeline) and len(model) > 1:
+        (name, encoder), *others = model.steps
+        return Pipeline([(name, Shared(encoder, memo)), *others])
+    if hasattr(model, "estimator"):
+        inner = encoding_once(model.estimator, memo)
+        return clone(model).set_params(estimator=inner)
+    return model
