@@ -104,9 +104,9 @@ class Cost(Experiment[Sizes]):
         "of 400 test rows are missing at random and are revealed in 20 steps by "
         "`acquisition_curve`, for averaged boosting. Importance is that of permuted "
         "columns. Times are ratios to the time of predicting the same 5,000 rows, "
-        "which are test rows drawn with replacement; each time is the shortest of "
-        "three. With many columns, as in mnist, the estimate takes longer, since each "
-        "column is revealed in some rows."
+        "which are test rows drawn with replacement; each is processor time, the "
+        "shortest of three. With many columns, as in mnist, the estimate takes "
+        "longer, since each column is revealed in some rows."
     )
     sizes: ClassVar = {
         "tiny": Sizes(
@@ -341,12 +341,12 @@ def _timed(name: str, model: str, averaged: Any, test: Table, settings: Sizes) -
 
 
 def _seconds(work: Callable[..., Any], *given: Any) -> float:
-    """The shortest time of several, which other work on the machine has not delayed."""
+    """The shortest processor time of several, of which a busy machine costs little."""
     found = []
     for _ in range(_TIMES):
-        start = time.perf_counter()
+        start = time.process_time()
         work(*given)
-        found.append(time.perf_counter() - start)
+        found.append(time.process_time() - start)
     return min(found)
 
 

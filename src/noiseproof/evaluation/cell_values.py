@@ -97,8 +97,13 @@ def row_values(averaged: Averaged, X: Any, scoring: str) -> Array:
     return np.maximum(raw * share, 0.0)
 
 
-def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, Array]:
+def gains(
+    drawn: Drawn, scoring: str, asked: NDArray[np.bool_], most: int | None = None
+) -> tuple[Array, Array]:
     """How far the loss falls for each missing value that is asked for, chance included.
+
+    What may be found are the values of at most so many draws of a row, all by default.
+    They are compared with the values of all draws.
 
     And the two sums of squares (2, n, d) whose quotient is the share that is not due to
     chance: how much the averages vary with the value of the cell, less what they would
@@ -106,6 +111,9 @@ def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, 
     """
     P, w = drawn.answers, drawn.weights
     wide = max(int(w.shape[1]), int(P.shape[-1]))
+    some = min(most or w.shape[1], w.shape[1])
+    # evenly spaced, since opposite draws of `JointGaussian` are half of all draws apart
+    points = np.arange(some) * w.shape[1] // some
     n, d = asked.shape
     raw, spread = np.full((n, d), np.nan), np.full((2, n, d), np.nan)
     step = max(1, _BLOCK // wide**2)
@@ -113,16 +121,17 @@ def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, 
         rows = np.flatnonzero(asked[:, j])
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            smoother = _agreement(drawn.codes[part, :, j], w[part], drawn.is_number[j])
+            codes = drawn.codes[part, :, j]
+            smoother = _agreement(codes, w[part], points, drawn.is_number[j])
             raw[part, j], spread[:, part, j] = _gain(
-                P[part], w[part], smoother, scoring
+                P[part], w[part], points, smoother, scoring
             )
     return raw, spread
 
 
-def _agreement(codes: Array, weights: Array, number: bool) -> Array:
-    """Weights (n, K, K) of the draws if the value is that of each one of them."""
-    apart = codes[:, :, None] - codes[:, None, :]
+def _agreement(codes: Array, weights: Array, points: Any, number: bool) -> Array:
+    """Weights (n, points, K) of the draws if the value is that of one of the points."""
+    apart = codes[:, points, None] - codes[:, None, :]
     if not number:
         return _normed((apart == 0) * weights[:, None, :])
     mean = np.einsum("nk,nk->n", weights, codes)
@@ -142,7 +151,9 @@ def _normed(near: Array) -> Array:
     return np.asarray(near / np.where(total > 0, total, 1.0))
 
 
-def _gain(P: Array, w: Array, S: Array, scoring: str) -> tuple[Array, Array]:
+def _gain(
+    P: Array, w: Array, points: Any, S: Array, scoring: str
+) -> tuple[Array, Array]:
     """The gain of one cell for each row, and the sums of squares of `gains`.
 
     If answers are a function of the value and independent noise, the squares of
@@ -153,14 +164,15 @@ def _gain(P: Array, w: Array, S: Array, scoring: str) -> tuple[Array, Array]:
     smooth = S @ P
     if scoring != "squared_error":  # a line may leave the range of probabilities
         smooth = np.clip(smooth, 0.0, 1.0)
-    explained = np.einsum("nk,nkc->n", w, (smooth - mean) ** 2)
+    own = _normed(w[:, None, points])[:, 0]
+    explained = np.einsum("nk,nkc->n", own, (smooth - mean) ** 2)
     gain = explained
     if scoring != "squared_error":
-        after = np.einsum("nk,nk->n", w, risk(smooth, scoring))
+        after = np.einsum("nk,nk->n", own, risk(smooth, scoring))
         gain = risk(mean, scoring)[:, 0] - after
-    left = np.einsum("nk,nkc->n", w, (P - smooth) ** 2)
-    q = np.einsum("nk,nkl->n", w, (S - w[:, None]) ** 2)
-    r = np.einsum("nk,nkl->n", w, (np.eye(w.shape[1]) - S) ** 2)
+    left = np.einsum("nk,nkc->n", own, (P[:, points] - smooth) ** 2)
+    q = np.einsum("nk,nkl->n", own, (S - w[:, None]) ** 2)
+    r = np.einsum("nk,nkl->n", own, (np.eye(w.shape[1])[points] - S) ** 2)
     chance = q * left / np.where(r > 1e-9, r, np.inf)
     return gain, np.stack([explained - chance, explained])
 
