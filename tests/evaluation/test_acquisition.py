@@ -57,6 +57,13 @@ def test_prices_count(case):
     assert curve.areas["value"] > curve.areas["random"]
 
 
+def test_importance_does_not_see_the_labels_of_the_rows(case):
+    model, Z, X, y = case
+    own, other = (acquisition_curve(model, Z, X, one) for one in (y, 1 - y))
+    # all predictions that were right are wrong now, and nothing else has changed
+    np.testing.assert_allclose(other.scores, 1 - own.scores)
+
+
 def test_regressors_and_frames():
     X, _ = table(800)
     y = X @ [3.0, 1.0, 0.0, 0.0, 0.0]

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, cost
 
 EXPERIMENT = EXPERIMENTS["cost"]
 
@@ -51,3 +51,25 @@ def test_the_page_tells_each_table_and_model():
     assert "| vehicle | 0.010 | 0.020 |" in page
     assert "| vehicle | 0.900 | 0.800 |" in page
     assert "0.500" not in page
+
+
+def test_regressors_have_claims_of_their_own():
+    keys = ("data", "model", "panel", "missing", "curve", "value")
+    more = {"estimate": 10.0, "low": 9.0, "high": 11.0, "truth": 10.5, "told": 0.5}
+    rows = [
+        dict(zip(keys, ("bike", "linear", *case), strict=True)) | more
+        for case in (
+            ("relative error of the RMSE, mcar", "50 %", "missing_cost", 0.04),
+            ("relative error of the RMSE, mar", "50 %", "missing_cost", 0.08),
+            ("relative error of the RMSE, mnar", "50 %", "missing_cost", 0.9),
+            ("ranks of columns, squared error", "50 %", "missing_cost", 0.7),
+        )
+    ]
+    near, inside = cost._of_quantities(rows)
+    assert near.holds
+    assert near.numbers.startswith("6.0 %")
+    assert inside.holds
+    assert inside.numbers == "100 % of 2"
+    (ranks,) = cost._ranked(rows)
+    assert not ranks.holds
+    assert ranks.text.startswith("Regression: ")

@@ -120,7 +120,9 @@ def acquisition_curve(
     - *value*: those missing values first that are worth most for their price.
       `value_of_cells` estimates what they are worth, and does so again after each step.
     - *importance*: one column after another, for all rows. The first column is the one
-      whose permutation importance is highest for its price.
+      whose permutation importance is highest for its price. It is measured on the
+      training rows that the model has held out, or if there are none, on `X_complete`
+      and `y`.
     - *random*: missing values in random order.
 
     Parameters
@@ -250,17 +252,14 @@ class _Shop:
 
     def by_importance(self, rng: Any) -> NDArray[np.intp]:
         """The missing values, ordered by the importance of their columns per price."""
-        names = ("log_loss", "squared_error")
-        classes = self.averaged.classes
-        scoring = names[classes is None]
+        kept = self.averaged.kept_aside()
+        model, X, y = kept or (self.averaged, self.whole, self.y)
+        scoring = "squared_error" if model.classes is None else "log_loss"
         harm = np.zeros(len(self.prices))
-        n = len(self.y)
         for j in range(len(harm)):
             for _ in range(_SHUFFLES):
-                answers = self.averaged.answers(
-                    _shuffled(self.whole, j, rng.permutation(n))
-                )
-                harm[j] += losses(answers, self.y, classes, scoring).mean()
+                answers = model.answers(_shuffled(X, j, rng.permutation(len(y))))
+                harm[j] += losses(answers, y, model.classes, scoring).mean()
         rank = np.argsort(np.argsort(-harm / self.prices, kind="stable"))
         chance = rng.random(len(self.cells))
         return np.lexsort((chance, rank[self.cells[:, 1]]))

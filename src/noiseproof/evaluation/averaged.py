@@ -256,6 +256,21 @@ def risk(answers: Array, scoring: str) -> Array:
     return np.asarray(-np.einsum("...c,...c->...", answers, np.log(likely)))
 
 
+def losses_by_belief(answers: Array, beliefs: Array, scoring: str) -> Array:
+    """The losses of answers that are expected by somebody who gives other answers.
+
+    For squared errors the noise of the target is left out.
+    """
+    if scoring == "squared_error":
+        return np.asarray((answers - beliefs)[:, 0] ** 2)
+    if scoring == "accuracy":
+        return np.asarray(
+            1.0 - beliefs[np.arange(len(beliefs)), answers.argmax(axis=1)]
+        )
+    likely = np.maximum(answers, UNLIKELY)
+    return np.asarray(-np.einsum("nc,nc->n", beliefs, np.log(likely)))
+
+
 def losses(answers: Array, y: NDArray[Any], classes: Any, scoring: str) -> Array:
     """The actual losses of answers, given the targets."""
     if classes is None:

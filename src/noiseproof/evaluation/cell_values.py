@@ -12,6 +12,7 @@ from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
 from noiseproof.conditionals import holes
 from noiseproof.evaluation.averaged import Averaged, Drawn, risk
+from noiseproof.evaluation.value_corrections import ValueCorrection
 
 Array = NDArray[np.float64]
 
@@ -32,13 +33,19 @@ def value_of_cells(model: Any, X: Any, *, scoring: str | None = None) -> Array:
     If one of the values were known, the draws that agree with it would count for more,
     and the average of their predictions would be more certain. The function averages
     this gain over the values that may be found. It fits no model, and the result for a
-    row does not depend on the other rows.
+    row does not depend on the other rows of X.
 
     A row has few draws: 20, or `n_draws` of the model if that is more. Averages over
     few draws vary by chance, which looks like a gain. The scatter of the predictions
-    tells how large this effect is, and the result is reduced accordingly. No draws are
-    needed for `JointGaussian` together with a linear regressor or a linear classifier
-    of two classes: there the values are exact integrals.
+    tells how large this effect is, and the result is reduced accordingly. Then the
+    values are corrected by training rows that `AverageOverMissing` has held out: some
+    of their values are hidden and revealed again, which shows what each column is worth
+    for how uncertain a prediction is. The correction is computed in the first call for
+    a model, which takes about as long as predicting some thousand rows, and is kept in
+    memory.
+
+    No draws are needed for `JointGaussian` together with a linear regressor or a linear
+    classifier of two classes: there the values are exact integrals, and not corrected.
 
     Parameters
     ----------
@@ -92,13 +99,27 @@ def row_values(averaged: Averaged, X: Any, scoring: str) -> Array:
     if linear is not None:
         return linear
     drawn = Drawn(averaged, X)
-    raw, share = gains(drawn, scoring, drawn.missing)
+    values = certain_gains(drawn, scoring, drawn.missing)
+    correction = ValueCorrection.learned(averaged, scoring, certain_gains)
+    if correction is None:
+        return values
+    return np.asarray(correction.of(values, drawn.risks(scoring)[0]))
+
+
+def certain_gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> Array:
+    """How far the loss falls for each missing value that is asked for."""
+    raw, share = gains(drawn, scoring, asked)
     share = np.clip(share[0] / np.maximum(share[1], 1e-300), 0.0, 1.0)
     return np.maximum(raw * share, 0.0)
 
 
-def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, Array]:
+def gains(
+    drawn: Drawn, scoring: str, asked: NDArray[np.bool_], most: int | None = None
+) -> tuple[Array, Array]:
     """How far the loss falls for each missing value that is asked for, chance included.
+
+    What may be found are the values of at most so many draws of a row, all by default.
+    They are compared with the values of all draws.
 
     And the two sums of squares (2, n, d) whose quotient is the share that is not due to
     chance: how much the averages vary with the value of the cell, less what they would
@@ -106,6 +127,9 @@ def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, 
     """
     P, w = drawn.answers, drawn.weights
     wide = max(int(w.shape[1]), int(P.shape[-1]))
+    some = min(most or w.shape[1], w.shape[1])
+    # evenly spaced, since opposite draws of `JointGaussian` are half of all draws apart
+    points = np.arange(some) * w.shape[1] // some
     n, d = asked.shape
     raw, spread = np.full((n, d), np.nan), np.full((2, n, d), np.nan)
     step = max(1, _BLOCK // wide**2)
@@ -113,16 +137,17 @@ def gains(drawn: Drawn, scoring: str, asked: NDArray[np.bool_]) -> tuple[Array, 
         rows = np.flatnonzero(asked[:, j])
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            smoother = _agreement(drawn.codes[part, :, j], w[part], drawn.is_number[j])
+            codes = drawn.codes[part, :, j]
+            smoother = _agreement(codes, w[part], points, drawn.is_number[j])
             raw[part, j], spread[:, part, j] = _gain(
-                P[part], w[part], smoother, scoring
+                P[part], w[part], points, smoother, scoring
             )
     return raw, spread
 
 
-def _agreement(codes: Array, weights: Array, number: bool) -> Array:
-    """Weights (n, K, K) of the draws if the value is that of each one of them."""
-    apart = codes[:, :, None] - codes[:, None, :]
+def _agreement(codes: Array, weights: Array, points: Any, number: bool) -> Array:
+    """Weights (n, points, K) of the draws if the value is that of one of the points."""
+    apart = codes[:, points, None] - codes[:, None, :]
     if not number:
         return _normed((apart == 0) * weights[:, None, :])
     mean = np.einsum("nk,nk->n", weights, codes)
@@ -142,7 +167,9 @@ def _normed(near: Array) -> Array:
     return np.asarray(near / np.where(total > 0, total, 1.0))
 
 
-def _gain(P: Array, w: Array, S: Array, scoring: str) -> tuple[Array, Array]:
+def _gain(
+    P: Array, w: Array, points: Any, S: Array, scoring: str
+) -> tuple[Array, Array]:
     """The gain of one cell for each row, and the sums of squares of `gains`.
 
     If answers are a function of the value and independent noise, the squares of
@@ -153,14 +180,15 @@ def _gain(P: Array, w: Array, S: Array, scoring: str) -> tuple[Array, Array]:
     smooth = S @ P
     if scoring != "squared_error":  # a line may leave the range of probabilities
         smooth = np.clip(smooth, 0.0, 1.0)
-    explained = np.einsum("nk,nkc->n", w, (smooth - mean) ** 2)
+    own = _normed(w[:, None, points])[:, 0]
+    explained = np.einsum("nk,nkc->n", own, (smooth - mean) ** 2)
     gain = explained
     if scoring != "squared_error":
-        after = np.einsum("nk,nk->n", w, risk(smooth, scoring))
+        after = np.einsum("nk,nk->n", own, risk(smooth, scoring))
         gain = risk(mean, scoring)[:, 0] - after
-    left = np.einsum("nk,nkc->n", w, (P - smooth) ** 2)
-    q = np.einsum("nk,nkl->n", w, (S - w[:, None]) ** 2)
-    r = np.einsum("nk,nkl->n", w, (np.eye(w.shape[1]) - S) ** 2)
+    left = np.einsum("nk,nkc->n", own, (P[:, points] - smooth) ** 2)
+    q = np.einsum("nk,nkl->n", own, (S - w[:, None]) ** 2)
+    r = np.einsum("nk,nkl->n", own, (np.eye(w.shape[1])[points] - S) ** 2)
     chance = q * left / np.where(r > 1e-9, r, np.inf)
     return gain, np.stack([explained - chance, explained])
 

@@ -16,6 +16,7 @@ from noiseproof.evaluation.averaged import Averaged, Drawn, losses, risk
 Array = NDArray[np.float64]
 
 _MASKED = 600  # labelled rows, each counted once for each pattern that it gets
+ENOUGH = 2  # labelled rows for each row of today; more would hardly narrow intervals
 _MOST = 4  # patterns that a labelled row gets
 _FEW = 20  # complete labelled rows, below which they correct nothing
 _SLOPE = 0.3  # by how much the slope of a correction usually differs from one
@@ -91,7 +92,7 @@ class Labelled:
         """Remove from labelled rows what today's rows miss, and compare the losses."""
         own, y = missing_values(X), np.asarray(y)
         n = len(own)
-        repeats = int(np.clip(-(-_MASKED // n), 1, _MOST))
+        repeats = int(np.clip(-(-min(_MASKED, ENOUGH * len(gone)) // n), 1, _MOST))
         places = np.tile(np.arange(n), repeats + 1)  # the last time as they are
         missing = [*(own | like(own, gone, rng) for _ in range(repeats)), own]
         rows = without(_safe_indexing(X, places), np.concatenate(missing))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noiseproof._conformal import without
 from noiseproof._private import _safe_indexing
-from noiseproof.evaluation.averaged import Averaged, Drawn, losses
+from noiseproof.evaluation.averaged import N_DRAWS, Averaged, Drawn, losses
 from noiseproof.evaluation.cell_values import gains, linear_gains
 from noiseproof.evaluation.corrections import WIDTH, Masked, whole_risks
 
@@ -20,8 +20,11 @@ Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
 _LOOKED_AT = 400  # rows of today for each column
+_CELLS = 20_000  # missing values of today, over all columns
 _ASKED = 500  # predictions of today's rows in which a group is known
-_REVEALED = 600  # predictions of labelled rows in which a group, or a column, is known
+# Predictions of labelled rows in which a group, or a column, is known; no more than
+# there are rows today, whose own number then decides how wide intervals are.
+_REVEALED = 600
 _LEAST = 50  # of them for each group, at least
 _OFF = 0.3  # by how much expected gains are usually wrong: all together, and each
 _POOLED = 5  # labelled rows that count as much as the spread over all parts
@@ -61,7 +64,7 @@ class Expected:
             return np.asarray(self._linear[row, column])
         asked = np.zeros(self.drawn.missing.shape, dtype=bool)
         asked[row, column] = True
-        found, (told, all_of_it) = gains(self.drawn, self.scoring, asked)
+        found, (told, all_of_it) = gains(self.drawn, self.scoring, asked, N_DRAWS)
         # what is due to chance is known better for all rows than for one
         with np.errstate(invalid="ignore"):
             share = np.nansum(told, axis=0) / np.nansum(all_of_it, axis=0)
@@ -99,7 +102,9 @@ class PartCosts:
         """Costs of the parts and the ends of their intervals, of shape (p, 3)."""
         touched = _touched(self.gone, parts).sum(axis=0)
         single = bool((parts.sum(axis=1) == 1).all())
-        asked = _LOOKED_AT if single else max(_LEAST, _ASKED // len(parts))
+        asked = max(_LEAST, _ASKED // len(parts))
+        if single:
+            asked = min(_LOOKED_AT, max(1, _CELLS // len(parts)))
         there = _touched(self.today.drawn.missing, parts)
         part, row = _pairs(there, asked, self.today.rng.random((len(there), 1)))
         expected = self.today.gains(parts, part, row)
@@ -134,11 +139,14 @@ class PartCosts:
     def _revealed(self, parts: Mask) -> tuple[Array, Array, Places, Places]:
         """Expected and actual gains of labelled rows, their parts, and the rows."""
         masked = self.masked
+        nothing = np.zeros(0), np.zeros(0), *np.zeros((2, 0), dtype=np.intp)
         if masked is None:
-            nothing = np.zeros(0, dtype=np.intp)
-            return np.zeros(0), np.zeros(0), nothing, nothing
-        today, asked = self.today, max(1, _REVEALED // len(parts))
+            return nothing
+        most = min(_REVEALED, max(len(self.gone), _LEAST))
+        today, asked = self.today, max(1, most // len(parts))
         known = _touched(masked.missing, parts) & ~_touched(masked.own, parts)
+        if not known.any():
+            return nothing
         part, row = _pairs(known, asked, today.rng.random(known.shape))
         expected = self._labelled.gains(parts, part, row)
         left = masked.missing[row] & ~parts[part]

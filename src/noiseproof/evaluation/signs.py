@@ -13,7 +13,7 @@ from scipy.stats import chi2, norm
 from noiseproof._conformal import missing_values, without
 from noiseproof._private import _safe_indexing
 from noiseproof.evaluation.averaged import N_DRAWS, codes_of, numbers_of
-from noiseproof.evaluation.corrections import like
+from noiseproof.evaluation.corrections import ENOUGH, like
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -64,9 +64,11 @@ def warning_signs(
         return []
     gone, before = missing_values(X), missing_values(labelled)
     found = _of_patterns(gone, before, names)
-    rows, known = _sampled(X, rng), _sampled(labelled, rng)
+    rows = _sampled(X, _ROWS, rng)
+    most = min(_ROWS, ENOUGH * max(len(gone), _FEW))
+    known = _sampled(labelled, most, rng)
     own, patterns = missing_values(known), missing_values(rows)
-    repeats = int(np.clip(_ROWS // len(own), 1, _MOST))
+    repeats = int(np.clip(most // len(own), 1, _MOST))
     masked = (without(known, own | like(own, patterns, rng)) for _ in range(repeats))
     then = np.stack([_guessed(law, part, rng) for part in masked])
     shift, z, worse, sure = _compared(_guessed(law, rows, rng), then)
@@ -118,9 +120,9 @@ def _moved(shift: Array, z: Array) -> NDArray[np.bool_]:
     return np.asarray((size == size.max()) & together & far)
 
 
-def _sampled(X: Any, rng: Any) -> Any:
+def _sampled(X: Any, most: int, rng: Any) -> Any:
     n = X.shape[0]
-    return X if n <= _ROWS else _safe_indexing(X, rng.permutation(n)[:_ROWS])
+    return X if n <= most else _safe_indexing(X, rng.permutation(n)[:most])
 
 
 def _guessed(law: Any, X: Any, rng: Any) -> Array:
