@@ -116,7 +116,8 @@ def test_all_folds_of_a_contest_lose_the_same(table):
             return super().fit(X[["d"]].fillna(0), y)
 
         def predict(self, X):
-            lost.append(tuple(X.columns[X.isna().all()]))
+            perturbed = X[len(X) // 2 :]  # the first half are the rows as they were
+            lost.append(tuple(X.columns[perturbed.isna().all()]))
             return super().predict(X[["d"]].fillna(0))
 
     contest({"one": Model()}, X, y, "missing_columns", 0.2, cv=8)

@@ -141,12 +141,11 @@ def portfolio(
         dense.set_params(sparse_output=False)
     some = _sample(X, y, random_state)
     small = _best(_forests(dense, classify, random_state), *some)
+    forest = clone(small[-1]).set_params(n_estimators=_TREES)
     plain = {
         "linear": _best(_linear(table, classify), *some),
         "boosting": make_pipeline(dense, _boosting(y, classify, random_state)),
-        "forest": make_pipeline(
-            dense, clone(small[-1]).set_params(n_estimators=_TREES)
-        ),
+        "forest": make_pipeline(dense, forest),
     }
     found["SimpleImputer + linear"] = plain["linear"]
     found["boosting"] = plain["boosting"]
@@ -178,7 +177,7 @@ def left_out(contenders: dict[str, Any], X: Any, known: bool) -> dict[str, str]:
         "averaged kernel machine": f"more than {_KERNEL_ROWS:,} rows",
         "KNNImputer + linear": f"more than {_NEIGHBOUR_ROWS:,} rows",
         "reduced linear": patterns.format(_FEW_PATTERNS),
-        "reduced boosting": patterns.format(_VERY_FEW),
+        "reduced boosting": f"{patterns.format(_VERY_FEW)} at a time",
     }
     if not known:
         reasons |= dict.fromkeys(_FOR_MISSING, "values do not become NaN")
@@ -218,7 +217,7 @@ def _trained_for_holes(
     rows = np.shape(X)[0]
     classes = len(np.unique(y)) if is_classifier(trees) else 1
     if trees.early_stopping:
-        steps = {"learning_rate": 0.2, "max_leaf_nodes": 63} if rows >= _MANY else {}
+        steps = {"learning_rate": _STEEP, "max_leaf_nodes": 63} if rows >= _MANY else {}
         trees = type(trees)(early_stopping=False, random_state=random_state, **steps)
     each_step = classes if classes > 2 else 1
     copies = int(np.clip(_COPIED_ROWS // (rows * each_step), 2, 8))
