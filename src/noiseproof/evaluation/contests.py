@@ -271,8 +271,8 @@ def contest(
 
     Every contender is fitted on the training rows of each fold as they are. It is
     scored on the held-out rows twice: before and after the perturbation. The random
-    perturbation is the same for all contenders. A contender that raises an error is
-    left out, with the error message in `failed`.
+    perturbation is the same for all contenders, and is drawn anew for each fold. A
+    contender that raises an error is left out, with the error message in `failed`.
 
     Parameters
     ----------
@@ -330,10 +330,10 @@ def contest(
     folds = _folds(cv, X, labels, classify, random_state)
     own = None if scoring is None else as_scorer(scoring)
     name = score_name(scoring or ("accuracy" if classify else "r2"))
-    held_out = partial(
-        _HeldOut, perturb=perturb, level=level, seeds=seeds_of(random_state, n_repeats),
-        **where,
-    )  # fmt: skip
+    # each fold has draws of its own: whole columns are missing in all rows of a draw
+    seeds = seeds_of(random_state, len(folds) * n_repeats)
+    folds = [(*fold, seeds[i :: len(folds)]) for i, fold in enumerate(folds)]
+    held_out = partial(_HeldOut, perturb=perturb, level=level, **where)
     race = _Race(dict(contenders), set(blend), own, classes, drop and own is None)
     with progress_bar(progress, len(folds) * len(contenders)) as tick:
         judge = partial(race.judge, X=X, y=labels, held_out=held_out)
@@ -349,7 +349,7 @@ def contest(
         kind, first = next(iter(race.failed.values()))
         first = f"{kind}: {first}" if len(different) > 1 else first
         raise ValueError(f"No contender could be evaluated: {first}")
-    n_rows = len(np.unique(np.concatenate([test for _, test in folds])))
+    n_rows = len(np.unique(np.concatenate([test for _, test, _ in folds])))
     expected = _expected(perturb.label_if(perturb.deleted_as or deleted_as), level)
     return race.summed_up(len(folds), expected, name, n_rows)
 
@@ -440,7 +440,7 @@ class _HeldOut:
     """
 
     def __init__(
-        self, X: Any, y: Any, *, perturb: Any, level: float, seeds: Any, **where: Any
+        self, X: Any, y: Any, seeds: Any, *, perturb: Any, level: float, **where: Any
     ):
         self.X = canonical(X if hasattr(X, "shape") else np.asarray(X))
         self.y, self.perturb, self.level = y, perturb, level
@@ -485,13 +485,20 @@ class _Race:
         self.failed: dict[str, tuple[str, str]] = {}  # kind of error, and its message
 
     def judge(
-        self, names: list[str], train: Any, test: Any, X: Any, y: Any, held_out: Any
+        self,
+        names: list[str],
+        train: Any,
+        test: Any,
+        seeds: Any,
+        X: Any,
+        y: Any,
+        held_out: Any,
     ) -> dict[str, Any]:
         """Results of these contenders on one fold, or the errors that they raised."""
         known, held = ((_safe_indexing(X, part), y[part]) for part in (train, test))
         # copies, as contenders that share a fit must not share it with other folds
         contenders = deepcopy({name: self.contenders[name] for name in names})
-        rows = held_out(*held)
+        rows = held_out(*held, seeds)
         fitted: dict[str, Any] = {}
         seconds: dict[str, float] = {}
         found: dict[str, Any] = {}
