@@ -106,7 +106,8 @@ def test_sparse_columns(rng):
     np.testing.assert_allclose(sums[-1] == 0, [0, 0, 1, 0, 0])
 
 
-def test_all_folds_of_a_contest_lose_the_same(table):
+def lost_in_contest(table, perturb):
+    """Columns that are missing from the perturbed rows of each fold, if it is one."""
     X, y = table
     X = X.assign(a2=X["a"] + 1e-3 * np.arange(400) / 400)  # nearly as relevant
     lost = []
@@ -120,8 +121,17 @@ def test_all_folds_of_a_contest_lose_the_same(table):
             lost.append(tuple(X.columns[perturbed.isna().all()]))
             return super().predict(X[["d"]].fillna(0))
 
-    contest({"one": Model()}, X, y, "missing_columns", 0.2, cv=8)
-    assert len({names for names in lost if len(names) == 1}) == 1
+    contest({"one": Model()}, X, y, perturb, 0.2, cv=8, n_repeats=1)
+    return [names for names in lost if len(names) == 1]
+
+
+def test_all_folds_of_a_contest_lose_the_most_relevant(table):
+    assert len(set(lost_in_contest(table, "missing_columns"))) == 1
+
+
+def test_each_fold_of_a_contest_has_a_random_order_of_its_own(table):
+    """Otherwise a blend would be weighted for a pattern or two."""
+    assert len(set(lost_in_contest(table, MissingColumns(order="random")))) > 2
 
 
 def test_scorers_search_and_save(table, tmp_path):
