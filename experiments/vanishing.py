@@ -115,9 +115,11 @@ class Vanishing(Experiment[Sizes]):
         "boosting, and CatBoost three times as many; it encodes columns of at most ten "
         "different words as one-hot, and all other parameters are defaults. Auto is "
         "the model that `recommend` picks for 40 % of the columns missing in random "
-        "order. The MissForest on PyPI does not take part, because it refuses training "
-        "rows without missing values. Within one standard error: the mean of the "
-        "paired differences over the splits is at most its standard error."
+        "order. On tables of few columns it may contain `ReducedModels`, which fits a "
+        "model when a set of missing columns is first met. The MissForest on PyPI does "
+        "not take part, because it refuses training rows without missing values. "
+        "Within one standard error: the mean of the paired differences over the splits "
+        "is at most its standard error."
     )
     sizes: ClassVar = {
         "tiny": Sizes(
