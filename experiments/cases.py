@@ -54,8 +54,17 @@ def is_behind(ours: Any, theirs: Any) -> bool:
     return bool(behind.mean() > error + _EQUAL)
 
 
+def is_far_behind(ours: Any, theirs: Any) -> bool:
+    """Whether the mean is behind by more than the standard error of theirs."""
+    error = theirs.std(ddof=1) / len(theirs) ** 0.5 if len(theirs) > 1 else 0.0
+    return bool(ours.mean() - theirs.mean() > error + _EQUAL)
+
+
 def losses(
-    cases: Cases, ours: str, is_rival: Callable[[str], bool]
+    cases: Cases,
+    ours: str,
+    is_rival: Callable[[str], bool],
+    behind: Callable[[Any, Any], bool] = is_behind,
 ) -> Iterator[tuple[Case, str]]:
     """Cases in which a method is behind the best of its rivals, and this rival."""
     for case, errors in cases.items():
@@ -63,7 +72,7 @@ def losses(
             continue
         others = [method for method in errors if method != ours and is_rival(method)]
         best = min(others, key=lambda method: errors[method].mean())
-        if is_behind(errors[ours], errors[best]):
+        if behind(errors[ours], errors[best]):
             yield case, best
 
 

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from experiments.cases import errors_of, is_behind, judged_ranks, losses, score
+from experiments.cases import (
+    errors_of,
+    is_behind,
+    is_far_behind,
+    judged_ranks,
+    losses,
+    score,
+)
 from experiments.ranks import Ranks, diagram, ranks
 from scipy.stats import chi2
 
@@ -85,3 +92,11 @@ def test_a_loss_is_more_than_one_standard_error():
     assert is_behind(np.array([1, 2, 3, 4]), base)  # 2.5 with an error of 0.65
     assert not is_behind(np.array([-3, 4, -3, 4]), base)  # 0.5 with an error of 2.0
     assert not is_behind(base, base)
+
+
+def test_far_behind_is_beyond_the_standard_error_of_the_other():
+    theirs = np.array([1.0, 2.0, 3.0])  # 2 with a standard error of 0.58
+    assert is_far_behind(theirs + 0.6, theirs)
+    assert not is_far_behind(theirs + 0.5, theirs)
+    assert is_behind(theirs + 0.5, theirs)
+    assert not is_far_behind(theirs[:1], theirs[:1])
