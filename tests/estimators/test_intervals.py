@@ -100,6 +100,7 @@ def test_coverage_under_each_mechanism(mechanism, rng):
     assert np.mean(np.concatenate(plain)) < 0.6
 
 
+@pytest.mark.whole
 @name("mechanism", MECHANISMS)
 def test_coverage_of_patterns_under_each_mechanism(mechanism, rng):
     """Two columns may be missing, in training, too: then each pattern is covered."""

@@ -96,6 +96,7 @@ def test_a_model_of_rows_with_holes_is_not_asked_about_filled_rows_only(telling)
     assert judged.score(X, y) > 0.9 * served.score(X, y)
 
 
+@pytest.mark.whole
 def test_better_on_the_whole_than_what_one_would_do_without():
     """By the mean log-loss over two tables and three mechanisms."""
     gains = {"own": [], "mean": [], "indicators": []}

@@ -16,6 +16,7 @@ from noiseproof.cli.files import save_trained
 from noiseproof.serving import Served
 from noiseproof.tables import TableEncoder, read_table
 
+pytestmark = pytest.mark.whole
 COLUMNS = ["glucose", "insulin", "mass", "site"]
 
 
