@@ -73,7 +73,10 @@ def test_every_contender_of_a_recommendation(labels, rng, tmp_path):
     }
     members = {name: contenders[name] for name in BLENDED}
     judged = contest(members, X, y, "missing", 0.3, cv=2, n_repeats=1, blend=BLENDED)
-    both = replace(judged, weights={"averaged linear": 0.3, "averaged boosting": 0.7})
+    perturbed = judged.perturbed.copy()
+    perturbed[judged.contenders.index("blend")] = 2.0  # so that it is the best
+    weights = {"averaged linear": 0.3, "averaged boosting": 0.7}
+    both = replace(judged, perturbed=perturbed, weights=weights)
     assert both.choice == "blend"
     contenders["blend"] = winner(contenders, both)
     for name, model in contenders.items():
