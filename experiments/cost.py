@@ -232,10 +232,15 @@ def _model(model: str, table: Table, settings: Sizes) -> Any:
 def _ours(place: Place, averaged: Any, rows: Any, test: Table) -> Row:
     found: Any = missing_cost(averaged, rows)
     truth = float(np.mean(averaged.predict(rows) == test.y))
-    value, low, high = found.score
+    return _beside(place, abs(found.score.value - truth), found, found.score, truth)
+
+
+def _beside(place: Place, error: float, found: Any, ends: Any, truth: float) -> Row:
+    """An estimate with its interval beside the truth."""
+    value, low, high = ends
     return row_of(
-        *(place, OURS, abs(value - truth)),
-        n_test=len(test.y),
+        *(place, OURS, error),
+        n_test=found.n_rows,
         estimate=value,
         truth=truth,
         low=low,
@@ -399,18 +404,10 @@ def _of_quantity(
             noise = Missing(rate, mechanism=mechanism)
             rows = noise.sample(test.X, rng=settings.seed)
             found: Any = missing_cost(averaged, rows)
-            value, low, high = np.sqrt(found.score)
+            ends = np.sqrt(found.score)
             truth = float(np.mean((averaged.predict(rows) - test.y) ** 2) ** 0.5)
-            yield row_of(
-                (name, model, f"{RMSE}, {mechanism}", f"{100 * rate:g} %"),
-                *(OURS, abs(value / truth - 1)),
-                n_test=len(test.y),
-                estimate=value,
-                truth=truth,
-                low=low,
-                high=high,
-                warned=len(found.warnings) > 0,
-            )
+            place = name, model, f"{RMSE}, {mechanism}", f"{100 * rate:g} %"
+            yield _beside(place, abs(ends[0] / truth - 1), found, ends, truth)
 
 
 def _of_groups(

@@ -11,7 +11,7 @@ import numpy as np
 
 from noiseproof._docs import shared_docs
 from noiseproof._private import _safe_indexing
-from noiseproof._rows import stack
+from noiseproof._rows import stacked
 from noiseproof.tables import Table
 
 _SAMPLE = 100_000  # rows from all files, to which the encoder is fitted
@@ -115,11 +115,5 @@ def _drawn(table: Table, share: float) -> Table:
 
 def _stacked(tables: list[Any]) -> Table:
     """Several tables as one."""
-    parts = [table.X for table in tables]
-    if hasattr(parts[0], "iloc"):
-        import pandas as pd
-
-        X = pd.concat(parts, ignore_index=True)
-    else:
-        X = stack(parts)
+    X = stacked([table.X for table in tables])
     return replace(tables[0], X=X, y=np.concatenate([table.y for table in tables]))
